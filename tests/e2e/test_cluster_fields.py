@@ -100,9 +100,10 @@ def test_without_scripts_every_source_can_be_filled_in(open_page: Opener) -> Non
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])
-def test_a_topology_and_a_part_of_a_gpu_are_kept(
+def test_acf11_a_topology_and_a_part_of_a_gpu_are_kept(
     open_page: Opener, world: World, width: int
 ) -> None:
+    """What a choice rules out steps aside with what it holds, and comes back with it."""
     cluster = world.vision.cluster
     offered = {"suggestions": {"podAffinity.key": ["topology.kubernetes.io/zone"]}}
     cluster.facts = {**cluster.facts, "detail": {**cluster.facts.get("detail", {}), **offered}}
@@ -117,8 +118,20 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     key.fill("topology.kubernetes.io/zone")
     page.locator("[name='worker.podAffinity.type']").select_option("Required")
     page.locator("[name='worker.compute.gpuDevicesRequest']").fill("1")
-    page.locator("[name='worker.compute.gpuRequestType']").select_option("portion")
-    page.locator("[name='worker.compute.gpuPortionRequest']").fill("50")
+    portion = page.get_by_test_id("f-worker.compute.gpuPortionRequest")
+    memory = page.get_by_test_id("f-worker.compute.gpuMemoryRequest")
+    sharing = page.locator("[name='worker.compute.gpuRequestType']")
+    expect(portion).to_be_hidden()
+    sharing.select_option("portion")
+    portion.get_by_role("textbox").fill("50")
+    sharing.select_option("memory")
+    expect(portion).to_be_hidden()
+    memory.get_by_role("textbox").fill("900")
+    everything_is_saved(page)
+    page.reload()
+    expect(portion).to_be_hidden()
+    expect(memory).to_be_visible()
+    sharing.select_option("portion")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert violations(page) == []
@@ -126,7 +139,8 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     page.reload()
     expect(key).to_have_value("topology.kubernetes.io/zone")
     expect(page.locator("[name='worker.podAffinity.type']")).to_have_value("Required")
-    expect(page.locator("[name='worker.compute.gpuPortionRequest']")).to_have_value("50")
+    expect(portion.get_by_role("textbox")).to_have_value("50")
+    expect(memory).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])

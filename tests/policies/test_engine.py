@@ -64,6 +64,20 @@ def test_a_limited_default_comes_from_the_scope_that_limits_it() -> None:
     )
 
 
+def test_a_choice_leaves_aside_what_it_rules_out_of_others() -> None:
+    """Of an asset or a policy; what a person says beside it is judged."""
+    portion, sharing = "worker.compute.gpuPortionRequest", "worker.compute.gpuRequestType"
+    given = {"worker.compute.gpuMemoryRequest": "2G", GPUS: 1, sharing: "memory"}
+    asset = {GPUS: 1, sharing: "portion", portion: 0.1}
+    under = {path: Value(value, Source(SourceKind.ASSET, "1")) for path, value in asset.items()}
+    resolution = say(sent={"assets": under}, **given)
+    assert resolution.problems == []
+    assert portion not in resolution.effective
+    assert portion in say(sent={"assets": under}).effective
+    (problem,) = say(sent={"assets": under}, **given, **{portion: 0.5}).problems
+    assert problem.path == "compute.gpuPortionRequest"
+
+
 def test_null_is_the_same_as_nothing() -> None:
     assert say(worker__image=None).effective.keys() == say().effective.keys()
 

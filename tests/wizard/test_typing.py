@@ -127,6 +127,30 @@ def test_another_framework_hides_nothing_for_ever(filler: Filler) -> None:
     assert filler.get("setup").page.value("workload.configuration") == "workersOnly"
 
 
+PORTION, SHARING = "worker.compute.gpuPortionRequest", "worker.compute.gpuRequestType"
+
+
+def test_acf11_what_another_choice_rules_out_is_kept_and_not_said(filler: Filler) -> None:
+    """Scripts send it under a name that says so; without them it is judged, and told why."""
+    filler.fill()
+    gpus = {"worker.compute.gpuDevicesRequest": "1", "worker.compute.gpuMemoryRequest": "500"}
+    both = {**gpus, SHARING: "memory", PORTION: "25"}
+    assert filler.post("workers", both).page.links == ["f-worker-compute-gpuPortionRequest"]
+    aside = {**both, PORTION: None, f"{PORTION}~aside": "25"}
+    assert filler.post("workers", aside).status == 303
+    field = filler.get("workers").page.one(data_testid=f"f-{PORTION}")
+    assert (field.attributes["data-needs"], field.attributes["data-values"]) == (SHARING, "portion")
+    assert "data-aside" in field.attributes
+    assert "Counts with GPU sharing: By portion." in field.text
+    assert filler.get("workers").page.value(PORTION) == "25"
+    memory = "worker.compute.gpuMemoryRequest"
+    back = {SHARING: "portion", memory: None, f"{memory}~aside": "500"}
+    assert filler.post("workers", back).status == 303
+    field = filler.get("workers").page.one(data_testid=f"f-{PORTION}")
+    assert "data-aside" not in field.attributes
+    assert filler.get("workers").page.value(memory) == "500"
+
+
 def test_a_configuration_that_the_framework_lacks_is_refused(filler: Filler) -> None:
     answer = filler.post(
         "setup",

@@ -112,7 +112,7 @@ class StorageClasses(Resource[StorageClass]):
         "storage_classes",
         name_column("storage_class", "Storage class"),
         column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m"),
-        column("provisioner", "Provisioner", "provisioner", width="l"),
+        column("provisioner", "Provisioner", "provisioner"),
         column("default", "Default", cell=lambda row: "Yes" if row.is_default else "No",
                text=lambda row: row.is_default, width="s"),
         column("access", "Access modes", cell=_access, text=_access),

@@ -67,6 +67,20 @@ class Chip:
     kind: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Another choice that a control stands or steps aside with; scripts follow it live."""
+
+    name: str
+    """Of the other control."""
+    values: tuple[str, ...]
+    words: str
+    """What it is shown with: "GPU sharing: By portion"."""
+    standing: str = ""
+    """What holds while the other control says nothing."""
+    is_met: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One attribute of an item."""
@@ -98,6 +112,7 @@ class Cell:
     """Which of the alternatives it belongs to, counted from 1; 0: it is always there."""
     applies: bool = False
     """What can be chosen beside it depends on it: the page is drawn anew when it changes."""
+    needs: Needs | None = None
     chooses: bool = False
     """It says which of the alternatives counts; the cells of the others step aside."""
 
@@ -226,6 +241,7 @@ class FieldView:
     """What the button that makes another choice sends, and its words; empty: there is none."""
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
+    needs: Needs | None = None
     modes: tuple[Option, ...] = ()
     """Of a template's field: what may be done with it where the template is used."""
 

@@ -108,7 +108,19 @@ class Half:
                 self.values[path] = value
             if path == FRAMEWORK:
                 self.framework = value.value if value else None
+        self._step_aside()
         self._compute()
+
+    def _step_aside(self) -> None:
+        """Of an asset or a policy, take back what a choice of the person leaves no meaning."""
+        for path, spec in self.fields.items():
+            note, value = spec.shown_with, self.values.get(path)
+            if note is None or value is None or path in self._given:
+                continue
+            chosen = self._given.get(note.name)
+            is_fixed = value.source.kind is SourceKind.FIXED
+            if chosen is not None and chosen.value not in note.values and not is_fixed:
+                del self.values[path]
 
     def _compute(self) -> None:
         """Defaults that follow from other fields, now that these have their values."""

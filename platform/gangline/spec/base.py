@@ -183,7 +183,8 @@ class AtLeast:
 class When:
     """The field has a meaning only where the sibling field ``name`` has one of ``values``.
 
-    No values: wherever the sibling has any. ``is_required``: it must then have a value too.
+    No values: wherever the sibling has any. ``is_required``: it must then have a value too. Of an
+    attribute of items it is what forms show; the validators of the item judge.
     """
 
     name: str

@@ -127,6 +127,11 @@ class SpecField:
         return self.ui.flag or "".join(f"-{c.lower()}" if c.isupper() else c for c in name)
 
     @property
+    def shown_with(self) -> When | None:
+        """The choice that a form shows it with; None: it has a meaning whatever is chosen."""
+        return next((c for c in self.conditions if isinstance(c, When) and c.values), None)
+
+    @property
     def is_array(self) -> bool:
         """In JSON a list of plain values, such as ``["h100", "default"]``."""
         return self._is_told_otherwise and len(self.items) == 1
@@ -338,7 +343,8 @@ def _list_of(path: str, item: Any, notes: _Notes) -> dict[str, Any]:
 
 
 def _renamed(field: SpecField, prefix: int) -> SpecField:
-    return replace(field, path=field.path[prefix:])
+    conditions = tuple(replace(one, name=one.name[prefix:]) for one in field.conditions)
+    return replace(field, path=field.path[prefix:], conditions=conditions)
 
 
 def _number(annotation: type, notes: _Notes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from .base import Several, SpecModel, Ui, Unique, refused
+from .base import Several, SpecModel, Ui, Unique, When, refused
 from .shapes import named_tools, split_names, tool_schema
 from .types import Format
 
@@ -203,12 +203,13 @@ class ExposedUrl(Tool):
         ToolAddress | None,
         Unique(),
         Ui("Address", placeholder="https://board.lab.example"),
+        When("customUrl", (True,)),
     ] = None
     authorization_type: Annotated[
         Literal["authenticatedUsers", "authorizedUsers", "authorizedGroups"] | None,
         Ui(
             "Who may open it",
-            placeholder="Everyone, or those named here",
+            placeholder="Everyone, or those named",
             words={
                 EVERYONE: "Everyone who is signed in",
                 USERS: "Specific people",
@@ -216,10 +217,16 @@ class ExposedUrl(Tool):
             },
         ),
     ] = None
-    authorized_users: Annotated[Names | None, Ui("People", placeholder="ana, bo@lab.example")] = (
-        None
-    )
-    authorized_groups: Annotated[Names | None, Ui("Groups", placeholder="vision-team")] = None
+    authorized_users: Annotated[
+        Names | None,
+        Ui("People", placeholder="ana, bo@lab.example"),
+        When("authorizationType", (USERS,)),
+    ] = None
+    authorized_groups: Annotated[
+        Names | None,
+        Ui("Groups", placeholder="vision-team"),
+        When("authorizationType", (GROUPS,)),
+    ] = None
 
     @field_validator("url")
     @classmethod
@@ -280,6 +287,7 @@ class ExposedPort(Tool):
         Field(ge=30000, le=32767),
         Unique(),
         Ui("Node port", placeholder="30000 to 32767"),
+        When("customExternalPort", (True,)),
     ] = None
 
     _port = field_validator("container")(_needs_port)

@@ -1,15 +1,25 @@
 """Which control a field gets, and the choices of a select."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gangline.drivers.facts import Choice
-from gangline.forms.fields import Offer, Option
+from gangline.forms.fields import Needs, Offer, Option
 from gangline.policies.rules import FieldRule
+from gangline.spec.base import When
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.words import in_words
+from gangline.spec.parse import show_text
+from gangline.spec.words import in_words, one_of
 from gangline.spec_forms import units
+from gangline.spec_forms.item_texts import text_of
 from gangline.spec_forms.limits import displayed
+from gangline.spec_forms.raw import Typed
 
+INPUTMODES = {
+    Kind.INTEGER: "numeric",
+    Kind.NUMBER: "decimal",
+    Kind.QUANTITY: "decimal",
+    Kind.DURATION: "numeric",
+}
 _OFF_ON = {"false": "Off", "true": "On"}
 
 
@@ -68,8 +78,42 @@ def fixed_switch(value: object) -> tuple[Option, ...]:
     )
 
 
+def needs(name: str, other: SpecField, note: When, said: str, standing: str = "") -> Needs:
+    """What a control is shown with. ``said``: what the other one, called ``name``, says now."""
+    values = tuple(show_text(other, value) for value in note.values)
+    words = _OFF_ON if other.kind is Kind.BOOLEAN else {v: in_words(other, v) for v in values}
+    return Needs(
+        name=name,
+        values=values,
+        words=f"{other.label}: {one_of(words[value] for value in values)}",
+        standing=standing,
+        is_met=said in values,
+    )
+
+
+def cell_needs(
+    prefix: str, spec: SpecField, attribute: SpecField, texts: Mapping[str, str]
+) -> Needs | None:
+    """The choice that a cell is shown with. What is said without that choice keeps its place."""
+    note = attribute.shown_with
+    other = spec.attribute(note.name) if note else None
+    if note is None or other is None:
+        return None
+    said = text_of(other, texts)
+    if not said and texts.get(attribute.path):
+        return None
+    return needs(f"{prefix}.{other.path}", other, note, said)
+
+
 def _unset(spec: SpecField) -> str:
     """What the choice is called that says nothing; of a switch, with what holds then."""
     if spec.kind is not Kind.BOOLEAN:
         return "Not set"
     return f"Default ({spec.ui.placeholder or 'off'})"
+
+
+def unit_options(spec: SpecField, typed: Typed) -> tuple[Option, ...]:
+    if not units.has_unit(spec):
+        return ()
+    chosen = typed.unit or units.first(spec) if not typed.text else typed.unit
+    return tuple(Option(u, w, u == chosen) for u, w in units.units(spec, chosen))

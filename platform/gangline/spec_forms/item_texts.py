@@ -15,7 +15,7 @@ from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.values import nest
 from gangline.spec_forms import units
 from gangline.spec_forms.fitting import NO_NOTE, drawn_fit, fitted, posted_pairs
-from gangline.spec_forms.raw import CHOICE, UNIT, Row, Typed
+from gangline.spec_forms.raw import ASIDE, CHOICE, UNIT, Row, Typed
 
 Wrong = Callable[[SpecField, str, Unparsable], None]
 
@@ -26,6 +26,8 @@ def names(spec: SpecField) -> Iterator[str]:
         yield attribute.path
         if units.has_unit(attribute):
             yield attribute.path + UNIT
+        if attribute.shown_with:
+            yield attribute.path + ASIDE
     if spec.alternatives:
         yield CHOICE
 
@@ -34,11 +36,15 @@ def posted_texts(
     spec: SpecField, get: Callable[[str], str], note: FieldNote = NO_NOTE
 ) -> dict[str, str]:
     """The texts of a row; ``get`` gives what was posted under a name."""
-    texts = {name: text for name in names(spec) if (text := get(name)) or name != CHOICE}
+    texts = {name: text for name in names(spec) if (text := get(name)) or _is_plain(name)}
     fit = drawn_fit(note, get)
     if fit.asked:
         texts[note.pairs] = posted_pairs(note, fit, get)
     return without_defaults(fitted(spec, fit), texts)
+
+
+def _is_plain(name: str) -> bool:
+    return name != CHOICE and not name.endswith(ASIDE)
 
 
 def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:

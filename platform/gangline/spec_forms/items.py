@@ -10,6 +10,7 @@ from gangline.spec.parse import show_text
 from gangline.spec.problems import Advice, Problem
 from gangline.spec.sources import Source, SourceKind
 from gangline.spec_forms import units
+from gangline.spec_forms.controls import cell_needs
 from gangline.spec_forms.fitting import (
     DRAWN,
     NO_NOTE,
@@ -21,7 +22,7 @@ from gangline.spec_forms.fitting import (
 )
 from gangline.spec_forms.item_texts import choice_of, is_sheet, key_of, text_of, typed_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
-from gangline.spec_forms.raw import CHOICE, WHOLE, Row
+from gangline.spec_forms.raw import ASIDE, CHOICE, WHOLE, Row
 from gangline.spec_forms.words import source_in_words
 
 CHOOSE = "Choose…"
@@ -201,6 +202,7 @@ def _view(
                 )
             ),
             alternative=_number(offered, attribute),
+            needs=None if locked_by else cell_needs(f"{path}~{row_id}", spec, attribute, texts),
             applies=(
                 any(some and some[0].of for p, some in choices.items() if p != attribute.path)
                 and attribute.credential is not None
@@ -344,7 +346,7 @@ def _text(attribute: SpecField, texts: Mapping[str, str]) -> str:
     """What the control holds; the default of the attribute where nothing is said."""
     if units.has_unit(attribute):
         return typed_of(attribute, texts).text
-    return text_of(attribute, texts)
+    return text_of(attribute, texts) or texts.get(attribute.path + ASIDE, "")
 
 
 def _units(attribute: SpecField, texts: Mapping[str, str]) -> tuple[Option, ...]:

@@ -19,7 +19,7 @@ from gangline.spec.sources import YOU, Source
 from gangline.spec_forms import units
 from gangline.spec_forms.fitting import NO_NOTE, fit_of, fitted
 from gangline.spec_forms.item_texts import alike, names, posted_texts
-from gangline.spec_forms.raw import UNIT, RoleInputs, Row, Typed, inherited_row_id
+from gangline.spec_forms.raw import ASIDE, UNIT, RoleInputs, Row, Typed, inherited_row_id
 
 ROWS = "~rows"
 DRAWN = "~drawn"
@@ -70,8 +70,8 @@ def read(
     is_outdated = any(_is_outdated(role, spec, data, stored, inherited) for spec in fields)
     for spec in fields:
         name = f"{role}.{spec.path}"
-        posted = name in data or name + ROWS in data
-        if not posted:
+        is_aside = name + ASIDE in data
+        if not is_aside and name not in data and name + ROWS not in data:
             continue
         if spec.path in inherited.fixed:
             ignored.append(spec.path)
@@ -83,8 +83,10 @@ def read(
         elif is_outdated and not spec.ui.from_file and spec.path not in stored.scalars:
             continue
         else:
-            typed = _scalar(name, spec, data, inputs, inherited)
-            inputs = inputs.with_scalar(spec.path, typed)
+            text = data.get(name + ASIDE if is_aside else name, "")
+            typed = _scalar(name, text, spec, data, inputs, inherited)
+            said, aside = (None, typed) if is_aside else (typed, None)
+            inputs = inputs.with_scalar(spec.path, said).with_scalar(spec.path + ASIDE, aside)
     return Reading(inputs, tuple(ignored))
 
 
@@ -108,10 +110,15 @@ def _is_outdated(
 
 
 def _scalar(
-    name: str, spec: SpecField, data: QueryDict, stored: RoleInputs, inherited: Inherited
+    name: str,
+    text: str,
+    spec: SpecField,
+    data: QueryDict,
+    stored: RoleInputs,
+    inherited: Inherited,
 ) -> Typed | None:
-    typed = Typed(data.get(name, ""), data.get(name + UNIT, "") if units.has_unit(spec) else "")
-    before = stored.scalars.get(spec.path)
+    typed = Typed(text, data.get(name + UNIT, "") if units.has_unit(spec) else "")
+    before = stored.shown(spec.path)
     if before and typed.same_text(units.shown(spec, before) if units.has_unit(spec) else before):
         return before
     if not typed.text.strip() or typed.same_text(inherited.scalars.get(spec.path)):

@@ -16,6 +16,8 @@ CHOICE = "~choice"
 """Beside the texts of a row: which of its alternatives it is about; absent for the first."""
 UNIT = "~unit"
 """Ends the name of the unit of an amount."""
+ASIDE = "~aside"
+"""Ends the name of what another choice rules out: kept for when it counts again, and not said."""
 WHOLE = "whole"
 """Id of a removed row that says: these rows are the list, whatever would stand without them."""
 
@@ -48,7 +50,7 @@ class Row:
 
     @property
     def blank(self) -> bool:
-        said = (text for name, text in self.texts.items() if not name.endswith(UNIT))
+        said = (text for name, text in self.texts.items() if not name.endswith((UNIT, ASIDE)))
         return not any(text.strip() for text in said)
 
 
@@ -92,6 +94,10 @@ class RoleInputs:
         """The same with ``path`` set, or taken away when ``typed`` is None."""
         rest = {p: t for p, t in self.scalars.items() if p != path}
         return replace(self, scalars=rest if typed is None else {**rest, path: typed})
+
+    def shown(self, path: str) -> Typed | None:
+        """What its control shows: what is said, or what another choice has put aside."""
+        return self.scalars.get(path) or self.scalars.get(path + ASIDE)
 
     def with_rows(self, path: str, rows: Iterable[Row]) -> "RoleInputs":
         kept = tuple(rows)

@@ -11,20 +11,28 @@ from functools import cached_property
 from django.http import QueryDict
 
 from gangline.drivers.facts import Choice, FieldNote
-from gangline.forms.fields import Card, Chip, FieldView, ItemView, Offer, Option, SectionView
+from gangline.forms.fields import Card, Chip, FieldView, ItemView, Needs, Offer, SectionView
 from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.policies.rules import FieldRule
 from gangline.spec.base import SECTIONS
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
+from gangline.spec.parse import show_text
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.sources import DEFAULT, WORKERS, SourceKind, Values
 from gangline.spec.types import LONGEST_TEXT, split_command
 from gangline.spec.values import field_path
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import limits, posted, units
-from gangline.spec_forms.controls import control_of, fixed_switch, options_of
+from gangline.spec_forms.controls import (
+    INPUTMODES,
+    control_of,
+    fixed_switch,
+    needs,
+    options_of,
+    unit_options,
+)
 from gangline.spec_forms.fitting import NO_NOTE
 from gangline.spec_forms.inherit import inherited_from
 from gangline.spec_forms.items import given_chip, item_views
@@ -270,7 +278,7 @@ class _Drawing:
                 options=fixed_switch(rule.fixed.value) if is_switch else (),
                 fixed_by=rule.fixed.source,
             )
-        said_text = self.inputs.scalars.get(spec.path)
+        said_text = self.inputs.shown(spec.path)
         standing = self.inherited.scalars.get(spec.path)
         follows = self.form.role is Role.MASTER
         typed = said_text or (Typed("", standing.unit if standing else "") if follows else standing)
@@ -284,7 +292,7 @@ class _Drawing:
             control=control_of(spec, rule, offers, choices),
             text=typed.text,
             unit="" if units.has_unit(spec) else spec.ui.unit,
-            units=_unit_options(spec, typed),
+            units=unit_options(spec, typed),
             options=options_of(
                 spec, rule, typed.text, standing.text if standing else "", follows, choices
             ),
@@ -298,14 +306,32 @@ class _Drawing:
             mark=posted.mark_of(typed.text) if spec.ui.from_file else "",
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
-            inputmode=_INPUTMODE.get(spec.kind, ""),
+            inputmode=INPUTMODES.get(spec.kind, ""),
             chip=self._chip(spec, said_text),
             can_reset=said_text is not None and standing is not None and bool(standing.text),
             echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
             words=_words(spec, typed.text),
             suggestions=tuple(self.form.suggestions.get(spec.path, ())),
             advice=tuple(a.sentence for a in self.advice if a.path == spec.path),
+            needs=self._needs(spec),
         )
+
+    def _needs(self, spec: SpecField) -> Needs | None:
+        """The choice of another field that this one is shown with."""
+        note = spec.shown_with
+        if note is None:
+            return None
+        other = next((one for one in self.form.fields if one.path == note.name), None)
+        if other is None:
+            return None
+        fixed = self.form.rule(other.path).fixed
+        typed = self.inputs.scalars.get(other.path) or self.inherited.scalars.get(other.path)
+        said = show_text(other, fixed.value) if fixed else typed.text if typed else ""
+        # A control that is not empty shows what stands; an empty one follows the workers.
+        follows = fixed is not None or self.form.role is Role.MASTER
+        before = self.inherited.scalars.get(other.path)
+        standing = said if fixed else before.text if before and follows else ""
+        return needs(f"{self.form.role}.{other.path}", other, note, said, standing)
 
     def _chip(self, spec: SpecField, typed: Typed | None) -> Chip | None:
         if typed is not None:
@@ -321,21 +347,6 @@ class _Drawing:
         if source.kind in (SourceKind.ASSET, SourceKind.TEMPLATE, SourceKind.SCRIPT):
             return Chip(source_in_words(source))
         return None
-
-
-_INPUTMODE = {
-    Kind.INTEGER: "numeric",
-    Kind.NUMBER: "decimal",
-    Kind.QUANTITY: "decimal",
-    Kind.DURATION: "numeric",
-}
-
-
-def _unit_options(spec: SpecField, typed: Typed) -> tuple[Option, ...]:
-    if not units.has_unit(spec):
-        return ()
-    chosen = typed.unit or units.first(spec) if not typed.text else typed.unit
-    return tuple(Option(u, w, u == chosen) for u, w in units.units(spec, chosen))
 
 
 def _words(spec: SpecField, text: str) -> tuple[str, ...]:

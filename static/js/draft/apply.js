@@ -50,6 +50,7 @@ const request = async (draft, go) => {
     callbacks: { beforeAttributeUpdated: (name, node, how) => !(node.localName === "details" && name === "open" && how === "remove") },
   });
   const saved = page.querySelector("[data-saved]")?.textContent?.trim();
+  document.dispatchEvent(new CustomEvent("gangline:drawn"));
   if (saved) draft.show("saved", saved);
   draft.failures = 0;
   draft.stamp();

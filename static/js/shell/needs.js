@@ -1,0 +1,23 @@
+/*
+ * [data-needs="name"] around a control: it steps aside while the control of that name has none of
+ * data-values. What it holds is sent under another name, which the server keeps and does not count.
+ */
+const ASIDE = "~aside";
+
+/** @param {HTMLElement} place */
+const follow = (place) => {
+  const control = place.querySelector("input[name], select[name]");
+  const form = place.closest("form");
+  if (!control || !form) return;
+  const said = new FormData(form).getAll(place.dataset.needs ?? "").at(-1) || place.dataset.standing || "";
+  const isMet = (place.dataset.values ?? "").split(" ").includes(String(said));
+  // In a row, what is there without the choice says it by being there.
+  const stays = isMet || !!place.querySelector(".error") || (!said && place.matches(".sheet-cell") && !!control.value);
+  place.toggleAttribute("data-aside", !stays);
+  control.name = control.name.replace(ASIDE, "") + (stays ? "" : ASIDE);
+};
+
+const followAll = () => document.querySelectorAll("[data-needs]").forEach(follow);
+
+for (const event of ["change", "gangline:drawn", "gangline:dialog-open"]) document.addEventListener(event, followAll, true);
+followAll();
