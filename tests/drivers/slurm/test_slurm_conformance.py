@@ -24,15 +24,17 @@ from gangline.drivers.base import (
 from gangline.drivers.slurm.commands import LocalCommands, Programs
 from gangline.drivers.slurm.driver import Options, SlurmDriver
 from tests.beds.slurm.lab import Lab
-from tests.drivers.conformance import DriverConformance, RemembersDeletes, Script, shell
+from tests.drivers.conformance import RemembersDeletes, Script, shell
+from tests.drivers.conformance_shells import ShellConformance
 from tests.drivers.conformance_thorough import ThoroughConformance
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_slurm
 
 
-class TestSlurm(RemembersDeletes, DriverConformance):
+class TestSlurm(RemembersDeletes, ShellConformance):
     seconds = 40.0
+    chatter = rb"srun: error: .*\n"
 
     @pytest.fixture
     def driver(self, slurm_lab: Lab, tmp_path: Path) -> Iterator[Driver]:

@@ -11,6 +11,10 @@ import subprocess
 from dataclasses import dataclass
 from typing import Protocol
 
+from gangline.drivers.piped import PipedShell
+
+from .entering import TERM, Visit, of_this_machine
+
 CALL_SECONDS = 25.0
 """For one program, so that a slow controller costs no more than one pass."""
 KEPT = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
@@ -45,6 +49,9 @@ class Commands(Protocol):
     def run(self, program: str, seconds: float = CALL_SECONDS) -> Answer:
         """Raises NoAnswer."""
 
+    def visit(self, program: str, visit: Visit) -> PipedShell:
+        """A program that somebody types into. Raises NoAnswer."""
+
     def close(self) -> None: ...
 
 
@@ -69,6 +76,14 @@ class LocalCommands:
             raise NoAnswer("Slurm did not answer in time.") from late
         return Answer(process.returncode, _text(out), _text(err))
 
+    def visit(self, program: str, visit: Visit) -> PipedShell:
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environment = {"LANG": "C.UTF-8", **kept, **({"TERM": TERM} if visit.request.tty else {})}
+        try:
+            return of_this_machine(["/bin/sh", "-c", program], environment, visit)
+        except OSError as problem:
+            raise NoAnswer(f"No program can be started here: {problem.strerror}.") from problem
+
     def close(self) -> None:
         """Nothing is kept open."""
 
@@ -88,6 +103,10 @@ class Programs:
     def run(self, program: str, seconds: float = CALL_SECONDS) -> Answer:
         """Raises NoAnswer."""
         return self.commands.run(f"{self._start}\n{program}\n", seconds)
+
+    def visit(self, program: str, visit: Visit) -> PipedShell:
+        """Raises NoAnswer."""
+        return self.commands.visit(f"{self._start}\n{program}\n", visit)
 
 
 def whole(program: str) -> bytes:

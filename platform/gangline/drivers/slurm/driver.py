@@ -13,6 +13,7 @@ from typing import Any
 from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
+    Busy,
     LogChunk,
     Observation,
     ObservedState,
@@ -30,6 +31,7 @@ from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.jobs import OthersJob
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.logs.store import LogStore
+from gangline.drivers.shells import REPLICA_ENDED, Shell, ShellRequest
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
@@ -50,6 +52,7 @@ from . import (
 from .commands import NoAnswer, Programs
 from .looks import Key, Seen
 from .sampling import Sampled
+from .shells import Visiting
 from .watching import Watch
 
 
@@ -82,6 +85,7 @@ class SlurmDriver:
             self.unsupported = {**mapping.UNSUPPORTED, "image": mapping.NO_IMAGE}
         self.store = LogStore(options.data_dir, Limits(cap=options.log_cap))
         self._effects = effects.Effects(programs, options.folder, self._look)
+        self._visiting = Visiting(programs, options.folder, self._look)
         self._collector = logs.Collector(programs, options.folder, self.store)
         self._sampled = Sampled(self.store)
         self._watched: Watch | None = None
@@ -215,6 +219,13 @@ class SlurmDriver:
         if not chunk.end:
             self.store.mark_read(ref.workload, ref.attempt)
         return chunk
+
+    def open_shell(
+        self, ref: AttemptRef, replica: str, request: ShellRequest
+    ) -> Shell | Refused | Unknown | Busy:
+        if not logs.REPLICA.fullmatch(replica):
+            return Refused(REPLICA_ENDED)
+        return self._visiting.visit(ref, replica, request)
 
     def _done(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         result = effects.answered(act, ref)

@@ -9,18 +9,21 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import TimeoutError as Late
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import asyncssh
 
 from gangline.drivers.addresses import AddressRefused, Reach
+from gangline.drivers.piped import PipedShell
 
 from .access import Access
-from .commands import CALL_SECONDS, SHELL, Answer, LoginRefused, NoAnswer, whole
+from .commands import CALL_SECONDS, SHELL, Answer, LoginRefused, NoAnswer, quoted, whole
+from .entering import Visit, by_ssh
 
 T = TypeVar("T")
-SESSIONS = 6
-"""At the same time: a server allows ten unless it is told otherwise."""
+SESSIONS, MOST_VISITS = 4, 6
+"""Programs and terminals at the same time: a server allows ten unless it is told otherwise."""
 CONNECT_SECONDS = 10.0
 ALIVE_EVERY, ALIVE_COUNT = 15, 4
 BEGIN = "gangline: what follows is the answer"
@@ -60,12 +63,40 @@ class SshCommands:
         self._process = os.getpid()
         self._connecting: asyncio.Lock | None = None
         self._sessions: asyncio.Semaphore | None = None
+        self._visits = 0
 
     def run(self, program: str, seconds: float = CALL_SECONDS) -> Answer:
+        self._begin()
+        return wait_for(self._run(program, seconds), seconds + CONNECT_SECONDS + 2)
+
+    def visit(self, program: str, visit: Visit) -> PipedShell:
+        self._begin()
+        return wait_for(self._visit(program, visit), CALL_SECONDS + CONNECT_SECONDS)
+
+    def _begin(self) -> None:
         if self._process != os.getpid():  # what a fork inherits is its parent's
             self._process, self._connection = os.getpid(), None
             self._connecting = self._sessions = None
-        return wait_for(self._run(program, seconds), seconds + CONNECT_SECONDS + 2)
+
+    async def _visit(self, program: str, visit: Visit) -> PipedShell:
+        if self._connecting is None:
+            self._connecting, self._sessions = asyncio.Lock(), asyncio.Semaphore(SESSIONS)
+        connection = await self._connected(self._connecting)
+        if self._visits >= MOST_VISITS:
+            raise NoAnswer(f"{MOST_VISITS} terminals are open on this cluster: close one first.")
+        self._visits += 1
+        ended = visit.left
+
+        def left() -> None:
+            self._visits -= 1
+            ended()
+
+        command = f"exec /bin/sh -c {quoted(program)}"
+        try:
+            return await by_ssh(connection, command, replace(visit, left=left))
+        except (asyncssh.Error, OSError) as lost:
+            self._visits -= 1
+            raise NoAnswer(f"{self.access.host} opens no terminal: {_why(lost)}.") from lost
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
