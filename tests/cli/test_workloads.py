@@ -204,11 +204,11 @@ def test_a_code_that_is_allowed_on_a_page_signs_in(
         """In place of waiting: the third time somebody has looked at the page."""
         waits.append(seconds)
         if len(waits) == 3:
-            found = re.search(r"\S+/device\?code=\S+", sys.stderr.getvalue())  # type: ignore[attr-defined]
+            found = re.search(r"\S+/device\?code=\S+", sys.stderr.getvalue())
             assert found is not None
             _allow(site, found[0])
 
-    monkeypatch.setattr(devices.time, "sleep", allow)
+    monkeypatch.setattr(f"{devices.__name__}.time.sleep", allow)
     line = Line(tmp_path, site.url)
     done = line("login", "device", site.url)
     assert done.code == 0, done

@@ -132,7 +132,7 @@ def asks(token: str, method: str = "GET", address: str = "192.0.2.7") -> int:
 
 def test_a_key_is_good_until_its_end_from_its_addresses_for_what_it_is(world: World) -> None:
     person = world.people["researcher-vision"]
-    limits = {"addresses": "192.0.2.0/24, 10.0.0.0/8", "is_read_only": True}
+    limits: Any = {"addresses": "192.0.2.0/24, 10.0.0.0/8", "is_read_only": True}
     key = make("access_key", user=person, name="limited", **limits)
     assert token_of(key, "198.51.100.1")[0] == 400
     assert token_of(key, "::ffff:10.1.2.3")[0] == 200

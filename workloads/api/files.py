@@ -17,10 +17,10 @@ from gangline.api.paging import BadQuery, known_only
 from gangline.api.schema import between, component
 from gangline.drivers.results import Entry, Kind, Path
 from gangline.lib.answers import error_body
+from gangline.web.streaming import downloaded
 from workloads.api import shapes
 from workloads.api.views import user_of
 from workloads.services import files
-from workloads.views.files import sent
 
 _NAMES = frozenset({"attempt", "place", "path"})
 _PARAMETERS = [
@@ -129,7 +129,9 @@ class WorkloadFileContent(APIView):
             raise BadQuery("path is missing: it names the file.")
         actor = acting(request)
         opened = files.opened(user_of(request), workload_id, asked)
-        return sent(request._request, opened.download(actor), asked)
+        content = opened.download(actor)
+        name = files.shown(asked.path[-1])
+        return downloaded(request._request, content.pieces, name=name, size=content.size)
 
 
 def _asked(request: Request) -> files.Asked:

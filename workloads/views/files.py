@@ -8,18 +8,15 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from gangline.access.actor import actor_of
 from gangline.access.refusals import NotAllowed
-from gangline.drivers.results import RUN, Content, Entry, Kind
-from gangline.web.streaming import streamed
+from gangline.drivers.results import RUN, Entry, Kind
+from gangline.web.streaming import downloaded
 from workloads.models import Workload
 from workloads.selectors import details
 from workloads.services import files
-
-_HARMLESS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +89,8 @@ def download(request: HttpRequest, workload_id: UUID) -> HttpResponse | Streamin
     except files.NoFiles:
         return redirect(f"{reverse('workload-tab', args=[workload_id, 'files'])}?"
                         f"{files.query_of(asked)}")  # fmt: skip
-    return sent(request, content, asked)
-
-
-def sent(request: HttpRequest, content: Content, asked: files.Asked) -> StreamingHttpResponse:
-    """The answer with a file's bytes, which no browser shows in the page's own origin."""
     name = files.shown(asked.path[-1])
-    headers = _HARMLESS | {
-        "Content-Length": str(content.size),
-        "Content-Disposition": content_disposition_header(True, name) or "attachment",
-    }
-    return streamed(
-        request, content.pieces, content_type="application/octet-stream", headers=headers
-    )
+    return downloaded(request, content.pieces, name=name, size=content.size)
 
 
 def address(workload: Workload, what: str, asked: files.Asked) -> str:
