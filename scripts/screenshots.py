@@ -41,6 +41,8 @@ TRAINS = (
 WORKS = (
     'python3 -uc "import os, time; rank = int(os.environ[\\"RANK\\"]); held = []\n'
     "began = time.time()\n"
+    "os.makedirs('checkpoints'); open('history.csv', 'w').write('epoch,loss' * 90)\n"
+    "[open(f'checkpoints/epoch-{n}.pt', 'wb').write(b'w' * 350_000) for n in range(1, 5)]\n"
     "while time.time() - began < 50:\n"
     "    held += [b'x' * (2 << 20)] * (len(held) < 40)\n"
     "    busy = time.process_time() + 0.1 + 0.05 * rank\n"
@@ -200,6 +202,8 @@ def _workloads(product: Product, camera: Camera) -> None:
         page.goto(f"/workloads/{measured}{'' if tab == 'overview' else f'/{tab}'}")
         page.wait_for_load_state("networkidle")
         camera.take(page, "details-report" if tab == "report" else f"details-figures-{tab}")
+    page.goto(f"/workloads/{measured}/files?path=worker-0")
+    camera.take(page, "details-files")
     page.goto(f"/workloads/{wide}/pods")
     camera.take(page, "details-pods-large")
     page.goto(f"/workloads/{holder}/terminal?pod=worker-0&pod=worker-1")
