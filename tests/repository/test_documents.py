@@ -16,8 +16,8 @@ SEARCHED = (
 )  # fmt: skip
 DATA = ("var/", "ctl/", "bench/results.json")
 """What appears only with use: the data folder, an attempt's control folder, measurements."""
-ELSEWHERE = ("dist/",)
-"""Inside the package that a vendored file was taken from."""
+ELSEWHERE = ("dist/", "text/")
+"""Inside the package that a vendored file was taken from, and types of content."""
 
 
 def documents() -> list[Path]:

@@ -17,14 +17,13 @@ from gangline.spec.sources import (
     OF_SCRIPT,
     WORKERS,
     YOU,
-    ItemSource,
     Source,
     SourceKind,
     Value,
     policy_source,
 )
 from gangline.spec.types import quantity_bytes, split_quantity
-from gangline.spec.values import TYPE, field_path, item_label, size, validate
+from gangline.spec.values import TYPE, field_path, item_label, validate
 from gangline.spec.words import accepted, in_words, lowered, one_of
 
 from . import gpu_caps
@@ -32,6 +31,7 @@ from .document import fields_of
 from .effective import SYSTEM, EffectivePolicy
 from .lists import MergedList, item_problem, merge_items, overlaid
 from .rules import Breach, FieldRule, Sourced, breaches, nearest_allowed
+from .sourcing import inherited, is_same, source_of, sourced
 
 FRAMEWORK = "distributedFramework"
 
@@ -170,7 +170,7 @@ class Half:
         found = dict(under)
         for path, value in self.script.values.items():
             spec = self.every_field[path]
-            below = _sourced(spec, value, OF_SCRIPT)
+            below = sourced(spec, value, OF_SCRIPT)
             if (whole := overlaid(spec, below, under.get(path))) is not None:
                 found[path] = whole
         return found
@@ -246,19 +246,19 @@ class Half:
         if rule.fixed is not None:
             self._check_fixed(spec, rule.fixed, entry or self._under.get(spec.path))
             source = Source(SourceKind.FIXED, name=rule.fixed.source)
-            return _sourced(spec, rule.fixed.value, source, locked=rule.fixed.source)
+            return sourced(spec, rule.fixed.value, source, locked=rule.fixed.source)
         chosen = entry or self._under.get(spec.path) or _followed(workers, spec)
         if chosen is not None:
-            return _sourced(spec, spec.canonical(chosen.value), chosen.source, is_sent=True)
+            return sourced(spec, spec.canonical(chosen.value), chosen.source, is_sent=True)
         default = rule.default
         if workers and (default is None or default.source == SYSTEM):
             theirs = workers.values.get(spec.path)
             if theirs is not None and theirs.source != DEFAULT:
-                return _sourced(spec, theirs.value, WORKERS)
-        return _sourced(spec, default.value, _source_of(default)) if default else None
+                return sourced(spec, theirs.value, WORKERS)
+        return sourced(spec, default.value, source_of(default)) if default else None
 
     def _check_fixed(self, spec: SpecField, fixed: Sourced, entry: Value | None) -> None:
-        if entry is None or _same(spec, entry.value, fixed.value):
+        if entry is None or is_same(spec, entry.value, fixed.value):
             return
         if entry.source == YOU:
             self._unchangeable(spec, fixed, entry.value)
@@ -272,7 +272,7 @@ class Half:
         chosen = entry or asset or _followed(workers, spec)
         if chosen is None:
             theirs = workers.values.get(spec.path) if workers and rule.default is None else None
-            return _inherited(theirs, rule) if theirs else self._defaults(spec, rule)
+            return inherited(theirs, rule) if theirs else self._defaults(spec, rule)
         if not isinstance(chosen.value, list):
             return Value(chosen.value, chosen.source)
         standing = None
@@ -301,7 +301,7 @@ class Half:
         if rule.default is None:
             return None
         merged = merge_items(self.role, spec, rule, [], DEFAULT)
-        return Value(merged.items, _source_of(rule.default), merged.sources)
+        return Value(merged.items, source_of(rule.default), merged.sources)
 
     def judge(self) -> None:
         """Find what is wrong with the values."""
@@ -352,7 +352,7 @@ class Half:
         for path, spec in self.fields.items():
             rule, theirs = self._rules[path], workers.values.get(path)
             if theirs is not None:
-                self.values[path] = _inherited(theirs, rule)
+                self.values[path] = inherited(theirs, rule)
             if path in workers._unsound:
                 continue
             value = theirs.value if theirs else None
@@ -360,7 +360,7 @@ class Half:
             if spec.is_by_item:
                 self.problems += self._item_breaches(spec, rule, theirs)
                 self.problems += self._attribute_breaches(spec)
-            elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
+            elif rule.fixed is not None and not is_same(spec, value, rule.fixed.value):
                 self._unchangeable(spec, rule.fixed, value)
         self.problems += self._gpu_breaches()
         self.problems = [p for p in self.problems if p not in known]
@@ -466,7 +466,7 @@ def _is_absent(attribute: SpecField, item: Any) -> bool:
 def _broken(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
     """What the value of an attribute breaks of its rule."""
     fixed = rule.fixed
-    if fixed is not None and not _same(spec, value, fixed.value):
+    if fixed is not None and not is_same(spec, value, fixed.value):
         yield unchangeable(spec, rule)
     elif value is None:
         if rule.required is not None:
@@ -513,41 +513,3 @@ def _followed(workers: Half | None, spec: SpecField) -> Value | None:
         return None
     entry = overlaid(spec, workers._under.get(spec.path), workers._given.get(spec.path))
     return None if entry is None else Value(entry.value, WORKERS)
-
-
-def _sourced(
-    spec: SpecField, value: Any, source: Source, *, locked: str = "", is_sent: bool = False
-) -> Value | None:
-    """``value`` and its source; of a list that is replaced as a whole, that of each item too."""
-    if value is None:
-        return None
-    if spec.kind is not Kind.ITEMIZED or not isinstance(value, list):
-        return Value(value, source)
-    keys = [item.get(spec.item_key) if isinstance(item, Mapping) else "" for item in value]
-    items = tuple(
-        ItemSource(str(key or ""), source, locked, index if is_sent else None)
-        for index, key in enumerate(keys)
-    )
-    return Value(value, source, items)
-
-
-def _source_of(default: Sourced) -> Source:
-    return DEFAULT if default.source == SYSTEM else policy_source(default.source)
-
-
-def _inherited(theirs: Value, rule: FieldRule) -> Value:
-    items = tuple(
-        ItemSource(item.key, WORKERS, rule.locked.get(item.key, ""), item.sent)
-        for item in theirs.items
-    )
-    return Value(theirs.value, WORKERS, items)
-
-
-def _same(spec: SpecField, one: Any, other: Any) -> bool:
-    """Whether two values mean the same: 1000M is 1G, and true is not 1."""
-    one = spec.canonical(one)
-    if spec.kind is Kind.ITEMIZED:
-        return (one or None) == (other or None)
-    if isinstance(one, str) and isinstance(other, str) and spec.kind is Kind.QUANTITY:
-        return split_quantity(one) is not None and bool(size(spec, one) == size(spec, other))
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
