@@ -77,6 +77,7 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<str:pod_id>/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/exec": {"POST": BAD},
+    f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/port-forward": {"POST": BAD},
     f"v1/workloads/{_WORKLOAD}/events": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/logs": {
