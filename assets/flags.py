@@ -43,13 +43,15 @@ _KEYS = {
 def narrowed(
     rows: QuerySet[Any], request: Asked, user: User, permission: Permission
 ) -> QuerySet[Any]:
-    """The rows that the query lets through: by name, by ids, by where they are held."""
+    """The rows that the query lets through: by name, ids, framework and where they are held."""
     query = request.query_params
     if name := query.get(NAME, ""):
         rows = rows.filter(name=name)
     if chosen := query.get(CHOSEN, ""):
         known = {str(pk): pk for pk in rows.values_list("pk", flat=True)}
         rows = rows.filter(pk__in=[known[one] for one in chosen.lower().split(",") if one in known])
+    if framework := _framework(query):
+        rows = rows.filter(framework__in=("", framework))
     wanted = [one for one in TYPES if one in query and flag(request, one)]
     if wanted and "isDistributed" not in wanted:
         return rows.none()
@@ -93,9 +95,7 @@ class Questions:
         if replica not in _ROLES:
             raise BadQuery(f"{REPLICA} must be Worker or Master.")
         self.role = _ROLES[replica]
-        self.framework = query.get(FRAMEWORK, "")
-        if self.framework not in ("", *FRAMEWORKS):
-            raise BadQuery(f"{FRAMEWORK} must be one of {', '.join(FRAMEWORKS)}.")
+        self.framework = _framework(query)
         project = project_of(query.get(COMPLY, ""), user)
         self.policy: EffectivePolicy | None = effective_for(project) if project else None
 
@@ -130,6 +130,13 @@ class Questions:
             "compliance": not problems,
             "reason": [{"field": p.path, "rule": p.rule, "details": p.sentence} for p in problems],
         }
+
+
+def _framework(query: Mapping[str, str]) -> str:
+    framework = query.get(FRAMEWORK, "")
+    if framework not in ("", *FRAMEWORKS):
+        raise BadQuery(f"{FRAMEWORK} must be one of {', '.join(FRAMEWORKS)}.")
+    return framework
 
 
 def project_of(text: str, user: User) -> Project | None:

@@ -26,7 +26,7 @@ from assets.models import (
     S3Source,
     SecretSource,
 )
-from assets.trial_forms import Tested
+from gangline.clusters.trial_forms import Tested
 from gangline.drivers.facts import FieldNote
 from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.fields import Cell, FieldView, ItemView, SectionView, dom_id
@@ -34,6 +34,7 @@ from gangline.policies.effective import effective_policy
 from gangline.resources.forms import ResourceForm
 from gangline.scopes.models import Scope
 from gangline.spec.catalogue import SpecField
+from gangline.spec.frameworks import PROGRAMS
 from gangline.spec.problems import Problem, Role
 from gangline.spec_forms.fitting import NO_NOTE
 from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
@@ -116,7 +117,7 @@ class AssetForm(PartOfSpec):
 
     class Meta:
         model: type[Asset] = Asset
-        fields = ("name", "description", "scope")
+        fields: tuple[str, ...] = ("name", "description", "scope")
 
     def __init__(self, *args: Any, part: RoleForm | None = None, **kwargs: Any) -> None:
         self.given_part = part
@@ -200,6 +201,13 @@ class AssetForm(PartOfSpec):
 class EnvironmentForm(AssetForm):
     class Meta(AssetForm.Meta):
         model = Environment
+        fields = ("name", "description", "scope", "framework")
+
+    def prepare(self) -> None:
+        super().prepare()
+        programs = [(one.name, one.label) for one in PROGRAMS.values()]
+        choices = [("", "Any framework"), *programs]
+        self.fields["framework"].choices = choices  # type: ignore[attr-defined]
 
 
 class ComputeForm(AssetForm):

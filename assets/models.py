@@ -13,6 +13,7 @@ from assets.credentials.types import PERSONAL, TYPES, CredentialType
 from gangline.db import sealed
 from gangline.resources.models import ScopedModel
 from gangline.scopes.models import Scope
+from gangline.spec.frameworks import PROGRAMS
 
 
 class Template(ScopedModel):
@@ -84,6 +85,14 @@ class Asset(ScopedModel):
     kind = models.CharField(max_length=16, choices=Kind.choices, editable=False)
     values = models.JSONField(default=dict, blank=True)
     """Value by path of the spec, such as ``compute.cpuCoreRequest``."""
+    framework = models.CharField(
+        "made for",
+        max_length=20,
+        blank=True,
+        choices=[(one.name, one.label) for one in PROGRAMS.values()],
+        help_text="The form offers it to workloads of this framework alone.",
+    )
+    """Of an environment: the one framework that its image has; empty: any."""
     used_count = models.PositiveIntegerField(default=0, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False)
     origin = models.ForeignKey(

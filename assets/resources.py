@@ -13,19 +13,22 @@ from django.utils.text import capfirst
 
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
-from assets import claims, sync, trials, users
+from assets import claims, sync, users
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
 from assets.templates import Templates
 from assets.trial_views import panel_of
+from assets.trials import SOURCES
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
+from gangline.clusters import trials
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec import shares
 from gangline.spec.catalogue import Kind
+from gangline.spec.frameworks import PROGRAMS, framework_of
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables import filters
 from gangline.web import formats
@@ -96,6 +99,11 @@ def _gpus(row: Asset) -> str:
     return shares.of_pod_in_words(row.values) or formats.NOTHING
 
 
+def _made_for(row: Environment) -> str:
+    """The framework in words; empty: any."""
+    return framework_of(row.framework).label
+
+
 class Environments(Assets[Environment]):
     model = Environment
     key = "environment"
@@ -109,10 +117,26 @@ class Environments(Assets[Environment]):
         "environments",
         name_column("environment", "Environment"),
         _value("image", "Image", width="l"),
+        column(
+            "framework",
+            "Made for",
+            cell=lambda row: _made_for(row) or formats.NOTHING,
+            text=_made_for,
+            sort="framework",
+            width="m",
+        ),
         *_TAIL,
         noun=("environment", "environments"),
         search=("name", "description"),
-        filters=_FILTERS,
+        filters=(
+            filters.choice(
+                "framework",
+                "Made for",
+                "framework",
+                choices=[(one.name, one.label) for one in PROGRAMS.values()],
+            ),
+            *_FILTERS,
+        ),
     )
     wire = Wire(
         path="asset/environment",
@@ -123,6 +147,10 @@ class Environments(Assets[Environment]):
         edited=202,
         deleted=202,
     )
+
+    def facts_of(self, request: HttpRequest, obj: Environment) -> Iterable[tuple[str, Any]]:
+        scope, *values = super().facts_of(request, obj)
+        yield from (scope, ("Made for", _made_for(obj) or "any framework"), *values)
 
 
 class Computes(Assets[Compute]):
@@ -258,7 +286,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
             "path": f"data-sources/{kind.resource_key.replace('_', '-')}",
             "form": f"assets.forms.{name}Form",
             "delete_text": _DELETION.get(kind.key, ""),
-            "pages": _TESTED if kind.key in trials.SOURCES else {},
+            "pages": _TESTED if kind.key in SOURCES else {},
             "table": table(
                 f"{kind.resource_key}_sources",
                 name_column(kind.resource_key, "Data source"),

@@ -10,16 +10,20 @@ from rest_framework import serializers
 
 from assets import claims, flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
-from assets.models import Asset, Credential
+from assets.models import Asset, Credential, Environment
 from assets.named_credentials import with_names
 from assets.scopes import IDS, scope_named
 from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.resources.services import Saved
 from gangline.scopes.models import Scope, ScopeKind
+from gangline.spec.frameworks import PROGRAMS
 from gangline.spec.problems import Role
 from gangline.spec.values import flatten, nest
+from gangline.spec.words import one_of
 from gangline.spec.workload import SPEC
+
+TYPES, FRAMEWORK = "workloadSupportedTypes", "distFramework"
 
 
 class MetaSerializer(ResourceSerializer):
@@ -30,7 +34,7 @@ class MetaSerializer(ResourceSerializer):
     department_id = IdField(required=False)
     project_id = IdField(required=False)
     workload_supported_types = serializers.DictField(required=False)
-    """Clients of Run:ai send it: all workloads here are distributed."""
+    """All workloads here are distributed; ``distFramework`` says which an environment is for."""
 
     class Meta:
         model = Asset
@@ -42,13 +46,14 @@ class MetaSerializer(ResourceSerializer):
 
     def to_representation(self, obj: Asset | Credential) -> dict[str, Any]:
         scope, kind = obj.scope, ScopeKind(obj.scope.kind)
+        made_for = obj.framework if isinstance(obj, Asset) else ""
         found: dict[str, Any] = {
             "id": str(obj.pk),
             "kind": obj.kind,
             "name": obj.name,
             "description": obj.description,
             "scope": kind,
-            "workloadSupportedTypes": {"distributed": True},
+            TYPES: {"distributed": True} | ({FRAMEWORK: made_for} if made_for else {}),
             "createdBy": obj.created_by.username if obj.created_by else "",
             "createdAt": obj.created_at,
             "updatedBy": obj.updated_by.username if obj.updated_by else "",
@@ -173,6 +178,7 @@ class AssetViewSet(ResourceViewSet):
             raise Refused(list(under("meta", refused.problems))) from None
         found = dict(serializer.validated_data)
         values = {name: found[name] for name in ("name", "description") if name in found}
+        values |= self._made_for(found.get("workload_supported_types"))
         if obj is None:
             kind = ScopeKind(found["scope"])
             key = str(found.get(f"{kind}_id", ""))
@@ -182,6 +188,16 @@ class AssetViewSet(ResourceViewSet):
         elif "scope" in found and found["scope"] != obj.scope.kind:
             raise Refused([Problem("fixed", "meta.scope")])
         return values
+
+    def _made_for(self, types: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The framework of an environment, where the body says one; other assets have none."""
+        if types is None or self.resource.model is not Environment:
+            return {}
+        wanted = types.get(FRAMEWORK)
+        if wanted not in (None, "", *PROGRAMS):
+            params = {"value": str(wanted)[:60], "accepted": one_of(list(PROGRAMS))}
+            raise Refused([Problem("options", f"meta.{TYPES}.{FRAMEWORK}", params)])
+        return {"framework": wanted or ""}
 
     def _values(self, given: Any, scope: Scope) -> dict[str, Any]:
         kind = kind_of(self.resource.model)

@@ -11,7 +11,8 @@ from assets import trials
 from assets.credentials import store
 from assets.credentials.types import LONGEST, MOST_PAIRS, TYPES, CredentialType, GenericSecret
 from assets.models import Credential, PersonalCredential
-from assets.trial_forms import Tested
+from gangline.clusters.trial_forms import Tested
+from gangline.clusters.trials import TEST
 from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.bound import field_view
 from gangline.forms.fields import FieldView, SectionView
@@ -83,7 +84,7 @@ class ValuesForm(Tested):
         raise Failed("values", said=said)
 
     def pressed(self, button: str) -> bool:
-        if button == trials.TEST:
+        if button == TEST:
             return self.chosen.pulls and super().pressed(button)
         of_pairs = next((one for one in self.offered if one.model is GenericSecret), None)
         if button != MORE or of_pairs is None:

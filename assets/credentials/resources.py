@@ -11,7 +11,6 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from assets import trials
 from assets.credentials import copies, store
 from assets.credentials.types import TYPES
 from assets.models import Credential, PersonalCredential
@@ -19,6 +18,7 @@ from assets.scopes import scope_choices
 from assets.trial_views import panel_of
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
+from gangline.clusters import trials
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.sealing import CannotSeal
 from gangline.resources.registry import register

@@ -6,11 +6,12 @@ import pytest
 
 from gangline.drivers.base import Driver
 from gangline.drivers.local.driver import LocalDriver, Options
-from tests.drivers.conformance import DriverConformance, RemembersDeletes, Script, shell
+from tests.drivers.conformance import RemembersDeletes, Script, shell
+from tests.drivers.conformance_shells import ShellConformance
 from tests.drivers.conformance_thorough import ThoroughConformance
 
 
-class LocalConformance(DriverConformance):
+class LocalConformance(ShellConformance):
     use_sandbox = False
 
     @pytest.fixture

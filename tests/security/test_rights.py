@@ -83,6 +83,10 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/logs": {
         "GET": codes(200, 200, 404, viewer__vision=403, own__role=403)
     },
+    f"v1/workloads/{_WORKLOAD}/files": {
+        "GET": codes(409, 409, 404, viewer__vision=403, own__role=403)
+    },
+    f"v1/workloads/{_WORKLOAD}/files/content": {"GET": BAD},
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
     "v1/me": {"GET": EVERYBODY},
@@ -111,12 +115,17 @@ OF_TYPES = {
     for end in ("", "/count", "/<uuid:pk>")
 }
 """Credentials at the addresses of their types: tests/assets/test_credentials.py."""
-WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
-"""The first takes credentials, the description names no data; the last one is the 404."""
+SIGN_IN = {"v1/token", "v2/token", "v1/device"}
+"""They take credentials; the last lets a program ask for some."""
+DESCRIBED = {"v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+"""The description names no data; the last one is the 404."""
+WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | SIGN_IN | DESCRIBED
 
 TOOL_GATE = "tools/<uuid:workload_id>/<slug:name>/auth"
 """Asked by an ingress, which wants a status and no page."""
-PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme", TOOL_GATE}
+SIGNING_IN = {"login/with/<slug:alias>", "login/with/<slug:alias>/back"}
+"""404 for a provider that there is not: tests/identity."""
+PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme", TOOL_GATE, *SIGNING_IN}
 FOR_DEVELOPERS = {"styleguide"}
 """404 unless the server runs in debug mode."""
 
@@ -267,6 +276,7 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
     "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
+    "identity_provider-test": ("POST", P.IDENTITY_PROVIDER_EDIT),
     "git-test": ("POST", P.DATA_SOURCE_EDIT),
     "s3-test": ("POST", P.DATA_SOURCE_EDIT),
     "personal_credential-values": ("GET", None),
@@ -318,11 +328,15 @@ OTHER_PAGES = {
     "": {"home", "settings", "environment", "tokens", "account", "theme", "login", "logout",
          "enter", "styleguide", "access-check"},
     "workload-": {"list", "export", "changes", "bulk", "bulk-result", "bulk-retry", "new", "act",
-                  "detail", "detail-changes", "log", "log-download", "tab", "report", "figures"},
+                  "detail", "detail-changes", "log", "log-download", "file", "tab", "report",
+                  "figures"},
     "draft-": {"step", "discard", "start", "yaml", "as"},
     "tool-": {"open", "auth"},
     "policy-": {"list", "edit", "delete"},
     "job-": {"look", "cancel"},
+    "device": {""},
+    "program-": {"end"},
+    "provider-": {"begin", "come-back", "connect"},
     "orphan-": {"delete", "ignore", "list"},
     "token-": {"create", "revoke"},
     "table-": {"views"},
@@ -464,26 +478,16 @@ def test_every_page_belongs_to_a_resource_or_has_an_entry() -> None:
 def test_every_route_of_a_resource_asks_every_role(
     world: World, monkeypatch: pytest.MonkeyPatch, every: bool
 ) -> None:
-    """Built-in roles, and for each permission an own role that has it alone with its view.
+    """For each permission an own role that has it alone with its view, and the administrator.
 
     Roles that are allowed the same of a resource stand for each other, and so do resources of one
     class under the same permissions, all but the first of which two kinds of roles ask, unless
-    ``every``.
+    ``every``, when the other built-in roles ask, too.
     """
     # What a page looks like is not asked here, and drawing a thousand takes a minute.
     monkeypatch.setattr(Template, "render", lambda *given, **more: "")
-    browsers = {}
-    own = [make("role", name=f"only {one}", permissions=[one]) for one in Permission]
-    roles = [*ROLES.values(), *(custom_role(row) for row in own)]
-    for role in roles:
-        name = role.key
-        if role.key == SYSTEM_ADMINISTRATOR:
-            world.people[name] = world.people["administrator"]
-        else:
-            world.people[name] = create_user(username=name)
-            give(actor=None, user=world.people[name], role=name, scope=world.installation.scope)
-        browsers[name] = Client()
-        browsers[name].force_login(world.people[name])
+    browsers: dict[str, Client] = {}
+    own = [custom_role(make("role", name=f"only {one}", permissions=[one])) for one in Permission]
     found: dict[str, int] = {}
     expected: dict[str, int] = {}
     tried: set[str] = set()
@@ -492,6 +496,9 @@ def test_every_route_of_a_resource_asks_every_role(
         cells: list[Cell] = list(cells_of(world, resource.key))
         same: set[tuple[bool, ...]] = set()
         kind = (type(resource), *((cell.method, cell.needs, cell.is_own) for cell in cells))
+        others = every or any(OTHERWISE.fullmatch(f"{cell.method} {cell.name}") for cell in cells)
+        built_in = ROLES.values() if others else [ROLES[SYSTEM_ADMINISTRATOR]]
+        roles = [*built_in, *own]
         enough = 2 if kind in kinds and not every else len(roles)
         kinds.add(kind)
         tried |= {cell.name for cell in cells}
@@ -501,13 +508,14 @@ def test_every_route_of_a_resource_asks_every_role(
             if known or len(same) == enough:
                 continue
             same.add(allowed)
+            browser = browsers.get(role.key) or browsers.setdefault(role.key, _holder(world, role))
             for cell, is_allowed in zip(cells, allowed, strict=True):
                 if role.key not in ROLES and OTHERWISE.fullmatch(f"{cell.method} {cell.name}"):
                     continue
                 if resource.key == PERSONAL and role.key != SYSTEM_ADMINISTRATOR:
                     continue
                 where = f"{cell.method} {cell.name} as {role.key}"
-                code = code_of(browsers[role.key], cell, world.headers(role.key))
+                code = code_of(browser, cell, world.headers(role.key))
                 expected[where] = is_allowed
                 # What a body names and one may not see is not there: 400.
                 refusals = (400, 403, 404) if cell.name in NAMING else (403, 404)
@@ -520,6 +528,19 @@ def test_every_route_of_a_resource_asks_every_role(
     wrong = {where: found[where] for where in found if found[where] != expected[where]}
     assert not wrong, "\n".join(f"{code} {where}" for where, code in wrong.items())
     assert tried >= set(ACTIONS), "an entry without a route"
+
+
+def _holder(world: World, role: Role) -> Client:
+    """The browser of somebody who holds it in the whole installation, named by it."""
+    if role.key == SYSTEM_ADMINISTRATOR:
+        user = world.people["administrator"]
+    else:
+        user = create_user(username=role.key)
+        give(actor=None, user=user, role=role.key, scope=world.installation.scope)
+    world.people[role.key] = user
+    client = Client()
+    client.force_login(user)
+    return client
 
 
 def code_of(client: Client, cell: Cell, headers: Mapping[str, str]) -> int:

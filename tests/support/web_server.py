@@ -100,7 +100,7 @@ class WebServer:
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"The web server ended with {self.process.returncode}.")
         try:
-            return httpx.get(f"{self.url}/api/v1/openapi.json", timeout=20).status_code == 200
+            return httpx.get(f"{self.url}/api/v1/me", timeout=20).status_code == 401
         except httpx.TransportError:
             return False
 

@@ -112,3 +112,24 @@ def test_cards_of_the_master_are_judged_by_its_own_rules(
     assert why.attributes["value"] == "explain:master.compute.cpuCoreRequest"
     told = filler.get("master", explain="master.compute.cpuCoreRequest").page
     assert "Project vision" in told.html
+
+
+def test_environments_of_other_frameworks_and_clusters_are_counted_and_not_offered(
+    filler: Filler, world: World
+) -> None:
+    """A chosen one stays in sight, with the reason why it does not fit any more."""
+    scope = world.department.scope
+    here = make("environment", scope=scope, name="here", framework="XGBoost",
+                values={"image": IMAGE})  # fmt: skip
+    other = make("environment", scope=scope, name="other", framework="MPI",
+                 values={"image": IMAGE})  # fmt: skip
+    make("environment", scope=scope, name="far", values={"image": "registry.lab/ddp:1"})
+    filler.post("setup", {"workload.name": "digits", "worker.distributedFramework": "XGBoost"})
+    filler.post("workers", {"worker.environment~asset": here.pk})
+    page = filler.get("workers").page
+    assert "2 more are for other frameworks or clusters." in page.html
+    assert not page.has(value=str(other.pk))
+    filler.post("setup", {"worker.distributedFramework": "MPI"})
+    page = filler.get("workers").page
+    assert page.has(value=str(other.pk))
+    assert "It is made for XGBoost." in page.html

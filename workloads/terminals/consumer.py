@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import time
-from functools import partial
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -12,12 +11,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from gangline.accounts.models import User
 from gangline.drivers.base import Busy, Refused, Unknown
 from gangline.drivers.kind import Unconnectable
-from gangline.drivers.ports import PortOpener
-from gangline.drivers.shells import STDIN, Shell, ShellOpener, ShellRequest, Size
+from gangline.drivers.shells import STDIN, Shell, Size
 from workloads.models import Terminal
 from workloads.terminals import open as terminals
 from workloads.terminals import tickets
-from workloads.terminals.forwarding import Forwarding
 from workloads.terminals.session import Session
 
 LONGEST = 1 << 16
@@ -113,7 +110,7 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         terminal = place.terminal
         started: Shell | Refused | Unknown | Busy = Unknown("It could not be started.")
         try:
-            started = await asyncio.to_thread(_started, place, size)
+            started = await terminals.opened(place, size)
         finally:
             if isinstance(started, Refused | Unknown | Busy):
                 await terminals.in_database(terminal.delete)
@@ -219,17 +216,6 @@ class ApiTerminalConsumer(TerminalConsumer):
     """For programs. Cookies are not looked at."""
 
     is_of_page = False
-
-
-def _started(place: tickets.Place, size: Size) -> Shell | Refused | Unknown | Busy:
-    """A command in the pod; or what connects to its port whenever the client asks for it."""
-    terminal, opener = place.terminal, place.opener
-    if terminal.port is not None and isinstance(opener, PortOpener):
-        return Forwarding(partial(opener.open_port, place.ref, terminal.pod, terminal.port))
-    if terminal.port is None and isinstance(opener, ShellOpener):
-        request = ShellRequest(tuple(terminal.command), terminal.tty, size)
-        return opener.open_shell(place.ref, terminal.pod, request)
-    raise AssertionError("a ticket is redeemed for what the driver offers")
 
 
 def _size(message: dict[str, Any]) -> Size:

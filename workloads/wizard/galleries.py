@@ -12,7 +12,7 @@ from assets.data_volumes.sharing import shared_with, states_in
 from assets.kinds import DATA_KINDS, KINDS, SOURCE_KINDS, AssetKind, kind_of_asset
 from assets.models import Asset
 from assets.selectors.data import item_name, named_item
-from assets.selectors.fitness import asset_problems
+from assets.selectors.fitness import LOCAL, asset_problems
 from gangline.access.grants import can
 from gangline.accounts.models import User
 from gangline.forms.fields import Card, FieldView, Offer, Option
@@ -22,7 +22,7 @@ from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
 from gangline.spec import shares
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.frameworks import has_gpus
+from gangline.spec.frameworks import framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import WORKERS, YOU, ItemSource, Value, Values, asset_source
@@ -164,8 +164,9 @@ class Galleries:
         """A gallery by section, where there is anything to choose."""
         found = {}
         for kind in PARTS:
-            assets = [asset for asset in self.assets if asset.kind == kind.key]
             key = f"{role}.{kind.key}"
+            of_kind = [asset for asset in self.assets if asset.kind == kind.key]
+            assets = [one for one in of_kind if self._is_for_this(one, self.chosen.get(key, ""))]
             may_create = self.may_create(kind)
             if assets or may_create or self.chosen.get(key):
                 found[kind.section] = FieldView(
@@ -173,6 +174,7 @@ class Galleries:
                     label=kind.label,
                     control="cards",
                     name=asset_field(key),
+                    help=_left_out(len(of_kind) - len(assets)),
                     cards=tuple(self._cards(role, kind, assets)),
                     add=f"{NEW}:{key}" if may_create else "",
                     add_label=get(kind.key).create_label,
@@ -181,6 +183,14 @@ class Galleries:
         if (data := self._data_field(role)) is not None:
             found[SECTION] = data
         return found
+
+    def _is_for_this(self, asset: Asset, chosen: str) -> bool:
+        """Whether it is made for the framework and for this kind of cluster, or was chosen."""
+        image = str(asset.values.get("image", ""))
+        is_container = bool(image) and not image.startswith(LOCAL)
+        is_of_others = is_container and "image" in self.offers
+        is_meant = asset.framework in ("", self.framework) and not is_of_others
+        return is_meant or str(asset.pk) == chosen
 
     def _data_field(self, role: Role) -> FieldView | None:
         may_create = self.may_create(SOURCE_KINDS[0])
@@ -299,6 +309,8 @@ class Galleries:
 
     def _unfit(self, kind: AssetKind, asset: Asset) -> str:
         """Why the cluster cannot use it for the framework."""
+        if asset.framework not in ("", self.framework):
+            return f"It is made for {framework_of(asset.framework).label}."
         for path in asset.values:
             if why := self.unsupported.get(path):
                 return f"{kind.fields[path].label}: {why}"
@@ -322,6 +334,14 @@ class Galleries:
         if rule.source == SYSTEM:
             return by_nobody, about
         return f"Not allowed by {rule.source}.", about
+
+
+def _left_out(count: int) -> str:
+    """How many assets are made for something else."""
+    if not count:
+        return ""
+    verb = "is" if count == 1 else "are"
+    return f"{count} more {verb} for other frameworks or clusters."
 
 
 def _told(spec: SpecField, value: Any) -> str:

@@ -188,7 +188,8 @@ def _form(
 
 def _narrow(form: ResourceForm, project: Project) -> None:
     """Only what is needed, and only places in which the project lies."""
-    del form.fields["description"]
+    for name in ("description", "framework"):
+        form.fields.pop(name, None)
     places = form.fields["scope"]
     line = [scope.pk for scope in scopes_to(project.scope)]
     places.queryset = places.queryset.filter(pk__in=line)  # type: ignore[attr-defined]

@@ -180,6 +180,8 @@ class TokenSession(models.Model):
     """Changes with the password; empty for a client secret."""
     refreshed = models.PositiveIntegerField(default=0)
     """How often. A refresh token holds this number and is good for one use."""
+    name = models.CharField(max_length=63, blank=True)
+    """Of a program that a person let in by its code: what it calls itself."""
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)
 
@@ -190,6 +192,30 @@ class TokenSession(models.Model):
     def kid(self) -> str:
         """What the audit log names it by, as it does an API token."""
         return (self.client_id or self.pk).hex[:16]
+
+
+class DeviceRequest(models.Model):
+    """A program asks to be signed in by who types its code into a page (RFC 8628).
+
+    Of both codes only the SHA-256 is stored.
+    """
+
+    device_hash = models.CharField(max_length=64, primary_key=True)
+    user_hash = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=63)
+    """What the program calls itself."""
+    address = models.GenericIPAddressField(null=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    interval = models.PositiveSmallIntegerField()
+    """Seconds that have to lie between two questions."""
+    asked_at = models.DateTimeField(null=True)
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
+    """Who decided."""
+    is_allowed = models.BooleanField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} from {self.address}"
 
 
 class SignInLink(models.Model):

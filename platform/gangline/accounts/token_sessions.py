@@ -96,7 +96,7 @@ def sign_in_by_secret(request: HttpRequest, client_id: str, secret: str) -> Toke
         )
         if not client.update(last_used_at=now):
             raise NotGranted
-        return _open(request, user, client.get())
+        return open_session(request, user, client.get())
 
 
 def sign_in_by_password(request: HttpRequest, username: str, password: str) -> Tokens:
@@ -107,7 +107,7 @@ def sign_in_by_password(request: HttpRequest, username: str, password: str) -> T
     if user.password_is_temporary:
         raise TemporaryPassword
     with transaction.atomic():
-        return _open(request, user, None)
+        return open_session(request, user, None)
 
 
 def refresh(text: str) -> Tokens:
@@ -138,13 +138,17 @@ def session_of(text: str) -> TokenSession:
     return session
 
 
-def _open(request: HttpRequest, user: User, client: ClientSecret | None) -> Tokens:
+def open_session(
+    request: HttpRequest, user: User, client: ClientSecret | None, *, name: str = ""
+) -> Tokens:
+    """Tokens for who was found to be ``user``; ``name`` is that of a program they let in."""
     now = db_now()
     TokenSession.objects.filter(expires_at__lt=now).delete()
     User.objects.filter(pk=user.pk).update(last_login=now)
     session = TokenSession.objects.create(
         user=user,
         client=client,
+        name=name,
         password_mark="" if client else user.get_session_auth_hash(),
         created_at=now,
         expires_at=now + timedelta(seconds=SESSION_SECONDS),

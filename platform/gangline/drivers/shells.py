@@ -11,6 +11,7 @@ LEAST_SIZE, MOST_COLUMNS, MOST_ROWS = 1, 1000, 500
 PIECE = 1 << 15
 """Bytes that a driver hands over at once, at most."""
 REPLICA_ENDED = "The pod has ended."
+CLOSED = "It was closed."
 
 
 class Size(NamedTuple):
@@ -49,6 +50,7 @@ class Ended(NamedTuple):
     reason: str = ""
 
 
+@runtime_checkable
 class Shell(Protocol):
     """One running command. ``read`` is called by one thread, everything else by any."""
 

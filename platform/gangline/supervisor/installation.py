@@ -33,7 +33,32 @@ _COMPUTE = (
     ("half-gpu", "Half a GPU.", _SMALL | _PART | {"compute.gpuPortionRequest": 0.5}),
     ("one-gpu", "A whole GPU.", _SMALL | {"compute.gpuDevicesRequest": 1}),
 )
-_ENVIRONMENTS = (
+_IMAGES = (
+    (
+        "pytorch",
+        "PyTorch",
+        "PyTorch 2.5 with CUDA 12.4.",
+        "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime",
+    ),
+    ("tensorflow", "TF", "TensorFlow 2.17 with CUDA.", "tensorflow/tensorflow:2.17.0-gpu"),
+    (
+        "xgboost",
+        "XGBoost",
+        "XGBoost and scikit-learn, from Ray’s image of libraries.",
+        "rayproject/ray-ml:2.9.0-py310",
+    ),
+    ("open-mpi", "MPI", "Open MPI and sshd, to build programs upon.", "mpioperator/openmpi:v0.6.0"),
+    (
+        "horovod",
+        "MPI",
+        "Horovod 0.28 with PyTorch, TensorFlow and MXNet, over MPI.",
+        "horovod/horovod:0.28.1",
+    ),
+    ("jax", "JAX", "NVIDIA’s JAX with CUDA.", "nvcr.io/nvidia/jax:25.04-py3"),
+    ("mxnet", "MXNet", "MXNet 1.9, from Horovod’s image.", "horovod/horovod:0.28.1"),
+)
+"""Public images to start from: the form offers them where a cluster runs containers."""
+_ON_THIS_MACHINE = (
     ("examples", "XGBoost, JAX, MPI and what the examples need.", {"image": "local://examples"}),
     ("system-python", "Debian’s Python, with PyTorch if installed.", {"image": "local://system"}),
     (
@@ -49,11 +74,20 @@ class CannotBootstrap(Exception):
 
 
 def begin() -> None:
-    """The installation; a new one has compute resources to start from, once."""
+    """The installation; a new one has assets to start from, once."""
     is_new = not Installation.objects.exists()
     scope = found(name=NAME).scope
     for name, description, values in _COMPUTE if is_new else ():
         make("compute", scope=scope, name=name, description=description, values=values)
+    for name, framework, description, image in _IMAGES if is_new else ():
+        make(
+            "environment",
+            scope=scope,
+            name=name,
+            framework=framework,
+            description=description,
+            values={"image": image},
+        )
 
 
 @transaction.atomic
@@ -121,7 +155,7 @@ def this_machine() -> Cluster:
     cluster: Cluster = make("cluster", name=name, kind="local", host_id=host_id(env().data_dir))
     # Now, and not by the first watcher: a workload may come earlier.
     measure(cluster)
-    for environment, description, values in _ENVIRONMENTS:
+    for environment, description, values in _ON_THIS_MACHINE:
         make(
             "environment",
             scope=cluster.scope,

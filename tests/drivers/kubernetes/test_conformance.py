@@ -27,7 +27,8 @@ from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.resources import NAMESPACES
 from tests.beds.kubernetes.bed import Bed
-from tests.drivers.conformance import DriverConformance, Script
+from tests.drivers.conformance import Script
+from tests.drivers.conformance_shells import ShellConformance
 from tests.drivers.conformance_thorough import ThoroughConformance
 from tests.support.kubelet import Kubelet
 from tests.support.waiting import wait_for
@@ -37,9 +38,13 @@ pytestmark = pytest.mark.needs_kubernetes
 IMAGE = "registry.example/training:1"
 
 
-class TestKubernetes(DriverConformance):
+class TestKubernetes(ShellConformance):
     seconds = 40.0
     tells_stopped_ends = False  # the pods are gone, and what they knew with them
+    # The bed's kubelet does neither; test_shells.py plays an API server that does.
+    tells_codes = ends_input = False
+    # A shell that hangs up would take the bed's kubelet, in whose session it is, along.
+    terminal = ("setsid", "--ctty", "--wait", "bash")
 
     @pytest.fixture
     def driver(self, bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
@@ -50,7 +55,8 @@ class TestKubernetes(DriverConformance):
         self.bed = bed
         driver = KubernetesDriver(Client(bed.restricted), Options(data_dir=tmp_path))
         self.namespaces: list[str] = []
-        with Kubelet(bed, self.install), _followed(driver, self.install):
+        (rooms := tmp_path / "rooms").mkdir()
+        with Kubelet(bed, self.install, rooms), _followed(driver, self.install):
             yield driver
         for name in self.namespaces:
             _remove(bed, name)

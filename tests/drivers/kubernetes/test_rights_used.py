@@ -24,6 +24,7 @@ from gangline.drivers.kubernetes.exposing import Entrance
 from gangline.drivers.kubernetes.kinds import JOB_GROUPS
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
+from gangline.drivers.shells import ShellRequest
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import Ground, LossyClient, changed
 from tests.support.fault_proxy import Request, fault_proxy
@@ -43,6 +44,7 @@ _PATH = re.compile(
 JOB = "kubeflow.org/pytorchjobs"
 UNSEEN = {
     ("bind", "rbac.authorization.k8s.io/clusterroles", WIDE): "asked for within the API server",
+    ("create", "/pods/exec", WITHIN): "asked for within the API server, since 1.35",
     ("update", f"{JOB}/finalizers", WITHIN): "asked for within the API server of OpenShift",
     **dict.fromkeys(
         (("list", "/namespaces", WIDE), ("watch", "/pods", WITHIN), ("watch", JOB, WITHIN)),
@@ -91,6 +93,7 @@ def _one_that_runs(ground: Ground) -> None:
     driver.rehearse(ground.ref("tried"))
     ground.running(ref)
     _follow(driver, ground.install)
+    driver.open_shell(ref, "worker-0", ShellRequest(("true",), tty=False))
     driver.suspend(ref)
     ground.until(ref, S.SUSPENDED)
     driver.resume(ref)

@@ -348,11 +348,11 @@ class Client:
                     raise Unreachable(f"{self.access.server} answers too slowly.")
             answer = Answer(
                 response.status,
-                parsed(self._safe(response.status, bytes(data))),
+                parsed(self.safe(response.status, bytes(data))),
                 asked_for(response.headers.get("Retry-After", "")),
                 response.headers.get("Date", ""),
             )
-        self._heed(answer)
+        self.heed(answer)
         return answer
 
     @contextmanager
@@ -376,10 +376,10 @@ class Client:
         asked = self._opened("GET", path, query, None, "", silence)
         with waiting_on(wire), asked as response:
             retry_after = asked_for(response.headers.get("Retry-After", ""))
-            self._heed(Answer(response.status, None, retry_after))
+            self.heed(Answer(response.status, None, retry_after))
             pieces = self._pieces(response)
             if response.status >= 400:
-                pieces = iter((self._safe(response.status, _short(pieces)),))
+                pieces = iter((self.safe(response.status, _short(pieces)),))
             yield response.status, pieces
 
     @property
@@ -391,7 +391,8 @@ class Client:
         """Let go of all connections."""
         self._pool.clear()
 
-    def _heed(self, answer: Answer) -> None:
+    def heed(self, answer: Answer) -> None:
+        """Take the rest that the answer asks for, if it asks for one."""
         if answer.wants_rest:
             self._rest.take(answer.retry_after or BRIEF_REST)
 
@@ -404,7 +405,7 @@ class Client:
             while piece := response.read1(1 << 16):
                 yield piece
         except urllib3.exceptions.HTTPError as error:
-            raise Unreachable(_in_words(error, self.access)) from error
+            raise Unreachable(said_of(error, self.access)) from error
 
     @contextmanager
     def _opened(
@@ -420,12 +421,10 @@ class Client:
         if query:
             words = {k: str(v).lower() if isinstance(v, bool) else v for k, v in query.items()}
             url += f"?{urlencode(words)}"
-        headers = {"Accept": "application/json", "User-Agent": "gangline"}
-        if body is not None:
-            headers["Content-Type"] = content_type
         try:
-            if token := self._token():
-                headers["Authorization"] = f"Bearer {token}"
+            headers = self.headers()
+            if body is not None:
+                headers["Content-Type"] = content_type
             answer = self._api.call_api(
                 method,
                 url,
@@ -435,7 +434,7 @@ class Client:
             )
         except (self._failed, urllib3.exceptions.HTTPError, OSError, UnicodeError) as error:
             # The first is what the official client makes of a TLS failure.
-            raise Unreachable(_in_words(error, self.access)) from error
+            raise Unreachable(said_of(error, self.access)) from error
         response = answer.response
         try:
             yield response
@@ -443,7 +442,13 @@ class Client:
             # Ends a connection whose answer was not read to its end; any other is back in the pool.
             response.close()
 
-    def _safe(self, status: int, said: bytes) -> bytes:
+    def headers(self) -> dict[str, str]:
+        """Those of every request. Raises Unreachable where there is no token to be read."""
+        token = self._token()
+        sign_in = {"Authorization": f"Bearer {token}"} if token else {}
+        return {"Accept": "application/json", "User-Agent": "gangline", **sign_in}
+
+    def safe(self, status: int, said: bytes) -> bytes:
         """A refusal is shown and logged: the token goes, should the server repeat it."""
         token = self._token().encode() if status >= 400 else b""
         return said.replace(token, b"[token]") if token else said
@@ -502,7 +507,7 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
-def _in_words(error: BaseException, access: Access) -> str:
+def said_of(error: BaseException, access: Access) -> str:
     """A category, never the text of an unknown server."""
     for cause in causes(error):
         if isinstance(cause, AddressRefused):

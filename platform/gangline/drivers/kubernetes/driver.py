@@ -21,6 +21,7 @@ from gangline.drivers.base import (
     Observation,
     ObservedState,
     OwnedObject,
+    Refused,
     Rehearsal,
     Result,
     Submission,
@@ -32,6 +33,7 @@ from gangline.drivers.base import (
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.logs.store import LogStore
+from gangline.drivers.shells import Shell, ShellRequest
 from gangline.spec.frameworks import ROLE_NAMES
 from gangline.spec.problems import Advice, Problem, Role
 
@@ -66,6 +68,7 @@ from .pods import Pod
 from .pods import read as read_pod
 from .rehearsing import Rehearsing
 from .resources import SERVICES
+from .shells import Visiting
 from .store import Listener
 from .watching import Watch
 
@@ -88,6 +91,7 @@ class KubernetesDriver:
         self._effects = Effects(in_time, self.objects, self._catch_up)
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(in_time, self.objects)
+        self._visiting = Visiting(client, self.objects)
         self._watched: Watch | None = None
         self._logs: LogStore | None = None
         """None: no place for logs was given."""
@@ -214,6 +218,12 @@ class KubernetesDriver:
         if not chunk.end:
             self._logs.mark_read(ref.workload, ref.attempt)
         return chunk
+
+    @deadlines.in_time
+    def open_shell(
+        self, ref: AttemptRef, replica: str, request: ShellRequest
+    ) -> Shell | Refused | Unknown | Busy:
+        return self._visiting.visit(ref, replica, request)
 
     def _watch(
         self, install: str, tell: TellTrouble, all_told: Callable[[], None]

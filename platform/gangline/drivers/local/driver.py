@@ -38,6 +38,7 @@ from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs import store
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.ports import Connection
+from gangline.drivers.results import GONE, Files
 from gangline.drivers.shells import REPLICA_ENDED, Shell, ShellRequest
 from gangline.lib.paths import OWN_CODE
 from gangline.lib.problems import Problem as Refusal
@@ -53,6 +54,7 @@ from . import (
     ports,
     rehearsing,
     rendering,
+    results,
     sandbox,
     scripts,
     shells,
@@ -327,6 +329,12 @@ class LocalDriver:
             # Ranks run within the sandbox of the launcher that starts them.
             name = str(plan["replicas"][0]["name"])
         return folder, name
+
+    def files_of(self, ref: AttemptRef) -> Files | Refused:
+        try:
+            return results.Reader(self._folder(ref), self._places())
+        except BadName:
+            return Refused(GONE)
 
     def _create(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)

@@ -15,6 +15,7 @@ from typing import Any
 
 from gangline.drivers.base import Refused, Unknown
 from gangline.drivers.shells import (
+    CLOSED,
     PIECE,
     REPLICA_ENDED,
     STDERR,
@@ -142,7 +143,7 @@ class LocalShell:
             poll.register(self._line.fileno(), select.POLLIN)
         ready = {fd for fd, _ in poll.poll(None if self._end is None else LAST_WORDS * 1000)}
         if self._wake in ready:
-            self._finish(Ended(None, "It was closed."))
+            self._finish(Ended(None, CLOSED))
             return None
         for fd in ready & self._outputs.keys():
             data = _read(fd)

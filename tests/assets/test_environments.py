@@ -1,0 +1,61 @@
+"""Environments: those that are shipped, and the framework that one is made for."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from assets.models import Environment
+from gangline.scopes.selectors import tenant_scope
+from gangline.spec.frameworks import PROGRAMS
+from gangline.supervisor import installation
+from tests.support.world import World
+
+
+@pytest.mark.django_db
+def test_a_new_installation_has_a_public_image_of_each_framework_once() -> None:
+    installation.begin()
+    installation.begin()
+    shipped = list(Environment.objects.filter(scope=tenant_scope()))
+    assert {one.framework for one in shipped} == set(PROGRAMS)
+    assert len({one.name for one in shipped}) == len(shipped)
+    for one in shipped:
+        image, _, tag = one.values["image"].rpartition(":")
+        assert image
+        assert tag not in ("", "latest")
+
+
+def test_clients_say_and_ask_which_framework_an_environment_is_for(world: World) -> None:
+    def call(method: str, path: str = "", body: Any = None) -> Any:
+        return Client().generic(
+            method,
+            f"/api/v1/asset/environment{path}",
+            data=json.dumps(body) if body else "",
+            content_type="application/json",
+            headers=world.headers("administrator"),
+        )
+
+    def body(types: dict[str, Any]) -> dict[str, Any]:
+        place = {"scope": "project", "projectId": world.vision.pk}
+        return {
+            "meta": {"name": "ddp", **place, "workloadSupportedTypes": types},
+            "spec": {"image": "ddp:1"},
+        }
+
+    made = call("POST", body=body({"distributed": True, "distFramework": "PyTorch"}))
+    assert made.status_code == 202, made.content
+    meta = made.json()["meta"]
+    assert meta["workloadSupportedTypes"] == {"distributed": True, "distFramework": "PyTorch"}
+    for framework, names in (("PyTorch", ["ddp"]), ("MPI", [])):
+        found = call("GET", f"?distributedFramework={framework}&projectId={world.vision.pk}")
+        assert [one["meta"]["name"] for one in found.json()["entries"]] == names
+    assert call("GET", "?distributedFramework=Torch").status_code == 400
+    other = call("PUT", f"/{meta['id']}", {"meta": {"description": "of the lab"}})
+    assert other.json()["meta"]["workloadSupportedTypes"]["distFramework"] == "PyTorch"
+    any_of_them = call("PUT", f"/{meta['id']}", {"meta": {"workloadSupportedTypes": {}}})
+    assert "distFramework" not in any_of_them.json()["meta"]["workloadSupportedTypes"]
+    refused = call("POST", body=body({"distFramework": "Torch"}))
+    assert refused.status_code == 400
+    path = "meta.workloadSupportedTypes.distFramework"
+    assert [(one["path"], one["rule"]) for one in refused.json()["problems"]] == [(path, "options")]
