@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from assets.credentials import store
-from assets.credentials.types import CredentialType
+from assets.credentials.types import EXISTING, CredentialType
 from assets.kinds import kind_of_asset
 from assets.models import Asset, Credential
 from gangline.access.actor import Actor
@@ -58,13 +58,15 @@ def of_registry(data: Mapping[str, str]) -> Registry:
 
 
 def of_values(kind: CredentialType, given: Mapping[str, Any]) -> Registry:
-    """The same of values that are not stored yet."""
+    """The same of values that are not stored yet. Raises Failed."""
+    if EXISTING in given:
+        raise Failed("values", said="What a Secret of the cluster holds is not known here.")
     return of_registry(kind.data(given))
 
 
 def can_be_tested(obj: Any) -> bool:
     """Whether there is anything to reach for an asset or a credential."""
-    return obj.type.pulls if isinstance(obj, Credential) else obj.kind in SOURCES
+    return obj.type.pulls and obj.is_ours if isinstance(obj, Credential) else obj.kind in SOURCES
 
 
 def stored(actor: Actor, resource: Resource[Any], obj: Any) -> Outcome:

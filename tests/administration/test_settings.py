@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from gangline.accounts.models import ApiToken
-from gangline.accounts.services import CannotMake, make_token
+from gangline.accounts.services import CannotMake, check_password, make_token
 from gangline.audit.models import AuditEntry
 from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
@@ -36,6 +37,8 @@ from workloads.watching.pruner import prune
 
 pytestmark = pytest.mark.django_db
 ZONE = "topology.kubernetes.io/zone"
+SECURITY = {one.key: str(one.default) for one in declared("Security")}
+"""The form as it comes."""
 
 
 def browser(world: World, name: str = "administrator") -> Client:
@@ -103,7 +106,7 @@ def test_two_tabs_do_not_overwrite_each_other(world: World) -> None:
     client = browser(world)
     stale = {
         f"version:{one.key}": 0 for one in declared("Security")
-    } | {"security.session-hours": "12", "security.token-days": "90"}  # fmt: skip
+    } | {**SECURITY, "security.session-hours": "12"}  # fmt: skip
     assert save(client, "security", security__session_hours="8").status_code == 302
     late = client.post("/settings/security", stale)
     assert late.status_code == 409
@@ -116,7 +119,7 @@ def test_two_tabs_do_not_overwrite_each_other(world: World) -> None:
 
 def test_a_form_from_before_a_value_came_and_went_is_stale(world: World) -> None:
     client, default = browser(world), catalogue.SESSION_HOURS.default
-    stale = {"security.session-hours": "12", "security.token-days": "90"}
+    stale = {**SECURITY, "security.session-hours": "12"}
     for hours in ("8", str(default)):
         assert save(client, "security", security__session_hours=hours).status_code == 302
     for version in (0, 1):
@@ -349,6 +352,27 @@ def test_a_session_lasts_as_long_as_is_set(world: World) -> None:
     assert client.get("/settings").status_code == 200
     turn(catalogue.SESSION_HOURS, 1)
     assert client.get("/settings").status_code == 302
+
+
+def test_a_session_may_be_idle_for_as_long_as_is_set(world: World) -> None:
+    client = browser(world)
+    session = client.session
+    session["seen_at"] -= 30 * 60
+    session.save()
+    assert client.get("/settings").status_code == 200
+    session = client.session
+    session["seen_at"] -= 30 * 60
+    session.save()
+    turn(catalogue.IDLE_MINUTES, 10)
+    assert client.get("/settings").status_code == 302
+
+
+def test_a_new_password_is_as_long_as_is_set(world: World) -> None:
+    user = world.people["administrator"]
+    check_password("kettle-rust-blue", user)
+    turn(catalogue.PASSWORD_LENGTH, 20)
+    with pytest.raises(ValidationError):
+        check_password("kettle-rust-blue", user)
 
 
 def test_a_token_lives_as_long_as_is_set(world: World) -> None:

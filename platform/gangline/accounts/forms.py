@@ -9,6 +9,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest
 
+from gangline.settings.catalogue import PASSWORD_LENGTH
+from gangline.settings.values import value_of
+
 from .models import User
 from .services import is_password
 
@@ -56,7 +59,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)
         self.fields["new_password1"].label = "New password"
-        self.fields["new_password1"].help_text = "At least 12 characters."
+        self.fields["new_password1"].help_text = f"At least {value_of(PASSWORD_LENGTH)} characters."
         self.fields["new_password2"].label = "New password again"
         self.fields["new_password2"].help_text = ""
         for name in ("new_password1", "new_password2"):

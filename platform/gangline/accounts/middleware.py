@@ -1,4 +1,4 @@
-"""Ends sessions that were idle for 8 hours or are older than the settings allow."""
+"""Ends sessions that were idle for longer, or are older, than the settings allow."""
 
 import logging
 import time
@@ -21,12 +21,11 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from gangline.lib.answers import API_PREFIXES
-from gangline.settings.catalogue import SESSION_HOURS
+from gangline.settings.catalogue import IDLE_MINUTES, SESSION_HOURS
 from gangline.settings.values import value_of
 
 log = logging.getLogger(__name__)
 
-IDLE_SECONDS = 8 * 3600
 SEEN_EVERY = 300
 """A busy session is written once in this many seconds, not on every request."""
 
@@ -38,6 +37,11 @@ NEW_PASSWORD = "new_password"  # noqa: S105
 def longest_seconds() -> int:
     """How long a session lasts however busy it is."""
     return value_of(SESSION_HOURS) * 3600
+
+
+def idle_seconds() -> int:
+    """How long a session lasts without a request."""
+    return value_of(IDLE_MINUTES) * 60
 
 
 class CurrentSession(MiddlewareMixin):
@@ -52,7 +56,7 @@ class CurrentSession(MiddlewareMixin):
             return None
         now = int(time.time())
         started, seen = session.get(STARTED, 0), session.get(SEEN, 0)
-        if now - started > longest_seconds() or now - seen > IDLE_SECONDS:
+        if now - started > longest_seconds() or now - seen > idle_seconds():
             logout(request)
             request.META["gangline.session_ended"] = "1"
             return None

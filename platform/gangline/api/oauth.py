@@ -21,7 +21,7 @@ from gangline.accounts import devices
 from gangline.accounts import token_sessions as tokens
 
 from .parsing import BadBody, StrictJSONParser
-from .schema import ERROR, component
+from .schema import ERROR, component, errors
 from .tokens import wrong
 
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
@@ -152,7 +152,7 @@ class Device(APIView):
                 },
             )
         },
-        responses={200: ASKED, **dict.fromkeys((400, 415, 429), ERROR)},
+        responses={200: ASKED, **errors(400, 415, 429)},
     )
     def post(self, request: Request) -> Response:
         """Begin; then ask ``/api/v2/token`` with grant_type device_code until somebody decides."""
@@ -215,7 +215,7 @@ class AppToken(APIView):
                     },
                 },
             ),
-            **dict.fromkeys((400, 415, 429), ERROR),
+            **errors(400, 415, 429),
         },
     )
     def post(self, request: Request) -> Response:

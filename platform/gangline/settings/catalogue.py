@@ -259,12 +259,36 @@ SESSION_HOURS = declare(
     Declared(
         key="security.session-hours",
         label="Longest session",
-        help="People sign in again after this time, and after 8 hours without activity.",
+        help="People sign in again after this time, however busy they are.",
         category="Security",
         default=24,
         unit="hours",
         least=1,
         most=720,
+    )
+)
+IDLE_MINUTES = declare(
+    Declared(
+        key="security.idle-minutes",
+        label="Idle sessions",
+        help="People sign in again when they did nothing for this long.",
+        category="Security",
+        default=480,
+        unit="minutes",
+        least=10,
+        most=10080,
+    )
+)
+PASSWORD_LENGTH = declare(
+    Declared(
+        key="security.password-length",
+        label="Shortest password",
+        help="For new passwords. Common ones are refused at any length.",
+        category="Security",
+        default=12,
+        unit="characters",
+        least=8,
+        most=64,
     )
 )
 TOKEN_DAYS = declare(
