@@ -67,7 +67,9 @@ def test_every_command_stands_in_the_table_or_asks_nothing_of_the_server() -> No
     from gangline_cli.main import COMMANDS
 
     alone = {"login", "logout", "config", "completion"}
-    same = {"attach": "logs", "bash": "exec", "distributed": "submit", "training": "submit", "workload": "list",
-            "rerun": "resume", "policy": "policy explain"}  # fmt: skip
+    same = {
+        **{"attach": "logs", "bash": "exec", "distributed": "submit", "training": "submit"},
+        **{"workload": "list", "rerun": "resume", "policy": "policy explain"},
+    }
     missing = set(COMMANDS) - alone - set(same) - {name.partition(" ")[0] for name in TABLE}
     assert missing == set()
