@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "attach": ("logs:attach", "Watch what a pod prints, and end with its exit code."),
     "bash": ("entering:bash", "Open a shell in a running pod."),
     "exec": ("entering:exec_", "Run a command in a running pod."),
+    "port-forward": ("forwarding:port_forward", "Reach ports of a pod at ports of this machine."),
     "suspend": ("workloads:suspend", "Stop workloads and keep their records."),
     "resume": ("workloads:resume", "Start stopped workloads again."),
     "rerun": ("workloads:rerun", "Make a new attempt of workloads that have ended."),
@@ -35,11 +36,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "policy": ("policies:policy", "What policies ask for and allow."),
     "completion": ("settings:completion", "Print a script that completes commands in a shell."),
 }
-NOT_OFFERED: Mapping[str, str] = {
-    "port-forward": "Gangline forwards no ports. A tool (--exposed-url) has an address of its own,"
-    " which gangline describe NAME shows.",
-}
-"""Commands that people know from elsewhere, and what to do here."""
 FRAMEWORKS = ("pytorch", "tensorflow", "xgboost", "mpi", "jax", "mxnet")
 """Which are commands too: ``gangline pytorch submit``."""
 
@@ -71,8 +67,6 @@ class Lazy(click.Group):
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             import difflib
 
-            if args[0] in NOT_OFFERED:
-                ctx.fail(NOT_OFFERED[args[0]])
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             meant = f" Did you mean {near[0]}?" if near else " See gangline --help."
             ctx.fail(f"There is no command {args[0]!r}.{meant}")

@@ -260,6 +260,7 @@ delete = _acts("delete", "is being deleted", "Delete workloads with their logs."
 def commands(framework: str = "") -> dict[str, click.Command]:
     """What the groups of workloads share beside ``submit``."""
     from .entering import bash, exec_
+    from .forwarding import port_forward
     from .logs import attach, logs
 
     return {
@@ -269,6 +270,7 @@ def commands(framework: str = "") -> dict[str, click.Command]:
         "attach": attach,
         "bash": bash,
         "exec": exec_,
+        "port-forward": port_forward,
         "suspend": suspend,
         "resume": resume,
         "rerun": rerun,

@@ -381,6 +381,31 @@ class AsyncClient(_Base):
             if not page["hasNewer"]:
                 await asyncio.sleep(pause)
 
+    async def wait(
+        self,
+        workload_id: str,
+        *statuses: str,
+        seconds: float | None = None,
+        pause: float = PAUSE,
+        told: Callable[[Json], None] | None = None,
+    ) -> Json:
+        """Wait until the workload has one of ``statuses``, or has ended. Raises TimeoutError.
+
+        ``told`` hears of each look.
+        """
+        import asyncio
+
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while True:
+            row: Any = await self.workload(workload_id)
+            if told is not None:
+                told(row)
+            if row["status"] in (statuses or ENDED) or row["status"] in ENDED:
+                return dict(row)
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"{row['name']} is still {row['status']}.")
+            await asyncio.sleep(pause)
+
     def _client(self) -> httpx.AsyncClient:
         if self._http is None:
             self._http = httpx.AsyncClient(**self._options())

@@ -15,10 +15,8 @@ from typing import Any
 from unittest.mock import patch
 from uuid import uuid4
 
-import httpx
 import yaml
 from django.db import transaction
-from django.test import Client as Visitor
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +36,7 @@ from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline_cli.main import main
-from gangline_sdk import Client
+from tests.support.inside import served
 from tests.support.world import World
 from workloads.services import bodies, submission
 from workloads.wizard.desk import Desk
@@ -290,7 +288,7 @@ def by_command_line(world: World, body: dict[str, Any], folder: Path) -> list[tu
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment),
-        patch.object(Client, "_client", _inside),
+        served(),
         patch("gangline_cli.main.told", lambda error: [json.dumps(list(error.problems))]),
         redirect_stdout(out),
         redirect_stderr(err),
@@ -306,22 +304,6 @@ def printed_words(text: str) -> tuple[list[str], str]:
     first, _, file = text.partition("\n") if "<<'GANGLINE'" in text else (text, "", "")
     line = first.replace(" <<'GANGLINE'", "").replace("\\\n", "")
     return shlex.split(line)[1:], file.removesuffix("GANGLINE\n")
-
-
-def _inside(client: Client) -> httpx.Client:
-    """Requests to this very process: the same database, the same transaction."""
-    return httpx.Client(**client._options(), transport=httpx.MockTransport(_answered))
-
-
-def _answered(request: httpx.Request) -> httpx.Response:
-    answer = Visitor().generic(
-        request.method,
-        request.url.raw_path.decode(),
-        request.content,
-        content_type=request.headers.get("Content-Type", ""),
-        headers={"Authorization": request.headers["Authorization"]},
-    )
-    return httpx.Response(answer.status_code, content=answer.content)
 
 
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))

@@ -48,6 +48,7 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<str:pod_id>/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/exec": {"POST": BAD},
+    f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/port-forward": {"POST": BAD},
     "v1/clusters/<uuid:cluster_id>/metrics": {"GET": BAD},
     "v1/clusters/<uuid:cluster_id>/nodepools/<str:name>/metrics": {"GET": BAD},
     "v1/nodes/<str:node>/metrics": {"GET": BAD},

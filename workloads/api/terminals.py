@@ -67,28 +67,64 @@ class PodExec(APIView):
         """
         known_only(request, frozenset())
         command, tty = _asked(request.data)
-        token: ApiToken | TokenSession | None = request.auth  # type: ignore[assignment]
-        is_page = token is None
-        login = (
-            tickets.Login.of_session(str(request.session.session_key))
-            if token is None
-            else tickets.Login.of_token(token)
-        )
-        terminal, ticket = tickets.ask(
-            actor=acting(request),
-            workload_id=workload_id,
-            pod=pod,
-            login=login,
-            command=command,
-            tty=tty,
-        )
-        url = request.build_absolute_uri(f"/{PAGE if is_page else API}")
-        body = {
-            "url": f"ws{url.removeprefix('http')}",
-            "ticket": ticket,
-            "expiresAt": terminal.expires_at,
-        }
-        return Response(body, 201)
+        return _ticket(request, workload_id, pod, command=command, tty=tty)
+
+
+_FORWARD = {
+    "application/json": component(
+        "PortForwardRequest",
+        {
+            "type": "object",
+            "required": ["port"],
+            "properties": {"port": {"type": "integer", "minimum": 1, "maximum": 65535}},
+            "additionalProperties": False,
+        },
+    )
+}
+
+
+class PodPortForward(APIView):
+    """Reach a port of a pod."""
+
+    parser_classes = (StrictJSONParser,)
+
+    @extend_schema(
+        operation_id="portForwardToPod",
+        request=_FORWARD,
+        responses={201: _TICKET, **shapes.errors(400, 403, 404, 409, 429)},
+    )
+    def post(self, request: Request, workload_id: UUID, pod: str) -> Response:
+        """A ticket for connections to a port on which a program of the pod listens.
+
+        It needs the same right as a command in the pod, and is in the audit log as one is. All
+        connections go over the one WebSocket; *Enter a workload* describes its frames.
+        """
+        known_only(request, frozenset())
+        body = request.data
+        if not isinstance(body, dict) or body.keys() != {"port"}:
+            raise tickets.BadCommand("The body must have port, and nothing else.")
+        port = tickets.checked_port(body["port"])
+        return _ticket(request, workload_id, pod, tty=False, port=port)
+
+
+def _ticket(request: Request, workload_id: UUID, pod: str, **wanted: Any) -> Response:
+    token: ApiToken | TokenSession | None = request.auth  # type: ignore[assignment]
+    is_page = token is None
+    login = (
+        tickets.Login.of_session(str(request.session.session_key))
+        if token is None
+        else tickets.Login.of_token(token)
+    )
+    terminal, ticket = tickets.ask(
+        actor=acting(request), workload_id=workload_id, pod=pod, login=login, **wanted
+    )
+    url = request.build_absolute_uri(f"/{PAGE if is_page else API}")
+    body = {
+        "url": f"ws{url.removeprefix('http')}",
+        "ticket": ticket,
+        "expiresAt": terminal.expires_at,
+    }
+    return Response(body, 201)
 
 
 def _asked(body: Any) -> tuple[list[str], bool]:

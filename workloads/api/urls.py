@@ -49,6 +49,10 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/metrics", metrics.WorkloadMetrics.as_view()),
     path("workloads/<uuid:workload_id>/pods/<str:pod_id>/metrics", metrics.PodMetrics.as_view()),
     path("workloads/<uuid:workload_id>/pods/<slug:pod>/exec", terminals.PodExec.as_view()),
+    path(
+        "workloads/<uuid:workload_id>/pods/<slug:pod>/port-forward",
+        terminals.PodPortForward.as_view(),
+    ),
     path("workloads/<uuid:workload_id>/events", views.WorkloadEvents.as_view()),
     path("workloads/<uuid:workload_id>/history", views.WorkloadHistory.as_view()),
     path("workloads/<uuid:workload_id>/files", files.WorkloadFiles.as_view()),

@@ -20,6 +20,8 @@ class Terminal(models.Model):
     command = models.JSONField(default=list)
     """Empty: the shell of the pod."""
     tty = models.BooleanField(default=True)
+    port = models.PositiveIntegerField(null=True)
+    """Set: no command, but connections to this port of the pod."""
     channel = models.CharField(max_length=8)
     """How it was asked for: ``form`` from a page, ``api`` with a token."""
     login = models.CharField(max_length=48)

@@ -11,7 +11,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from gangline.accounts.models import User
 from gangline.drivers.base import Busy, Refused, Unknown
 from gangline.drivers.kind import Unconnectable
-from gangline.drivers.shells import STDIN, Shell, ShellRequest, Size
+from gangline.drivers.shells import STDIN, Shell, Size
 from workloads.models import Terminal
 from workloads.terminals import open as terminals
 from workloads.terminals import tickets
@@ -108,10 +108,9 @@ class TerminalConsumer(AsyncWebsocketConsumer):
             await self._refuse(str(problem))
             return
         terminal = place.terminal
-        request = ShellRequest(tuple(terminal.command), terminal.tty, size)
         started: Shell | Refused | Unknown | Busy = Unknown("It could not be started.")
         try:
-            started = await terminals.opened(place, request)
+            started = await terminals.opened(place, size)
         finally:
             if isinstance(started, Refused | Unknown | Busy):
                 await terminals.in_database(terminal.delete)

@@ -7,17 +7,20 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
 
 from gangline.drivers.base import Busy, Refused, Unknown
-from gangline.drivers.shells import Shell, ShellRequest
+from gangline.drivers.ports import PortOpener
+from gangline.drivers.shells import Shell, ShellOpener, ShellRequest, Size
 from gangline.settings.catalogue import TERMINAL_IDLE_MINUTES
 from gangline.settings.values import value_of
 from workloads.models import Terminal
 from workloads.terminals import tickets
+from workloads.terminals.forwarding import Forwarding
 from workloads.terminals.session import AWAY_SECONDS, Session
 
 log = logging.getLogger(__name__)
@@ -42,7 +45,7 @@ async def in_database(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
     return found
 
 
-async def opened(place: tickets.Place, request: ShellRequest) -> Shell | Refused | Unknown | Busy:
+async def opened(place: tickets.Place, size: Size) -> Shell | Refused | Unknown | Busy:
     """Start the command, in a thread that nobody else waits for.
 
     A cluster that hangs keeps some threads of its own, and none of those that the database uses.
@@ -53,13 +56,22 @@ async def opened(place: tickets.Place, request: ShellRequest) -> Shell | Refused
     _opening[cluster] += 1
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="opening")
-    work = loop.run_in_executor(
-        thread, place.opener.open_shell, place.ref, place.terminal.pod, request
-    )
+    work = loop.run_in_executor(thread, _started, place, size)
     thread.shutdown(wait=False)
     # Whoever asked may leave meanwhile: the count is of threads that are at work.
     work.add_done_callback(lambda _: _opening.subtract([cluster]))
     return await asyncio.shield(work)
+
+
+def _started(place: tickets.Place, size: Size) -> Shell | Refused | Unknown | Busy:
+    """A command in the pod; or what connects to its port whenever the client asks for it."""
+    terminal, opener = place.terminal, place.opener
+    if terminal.port is not None and isinstance(opener, PortOpener):
+        return Forwarding(partial(opener.open_port, place.ref, terminal.pod, terminal.port))
+    if terminal.port is None and isinstance(opener, ShellOpener):
+        request = ShellRequest(tuple(terminal.command), terminal.tty, size)
+        return opener.open_shell(place.ref, terminal.pod, request)
+    raise AssertionError("a ticket is redeemed for what the driver offers")
 
 
 async def start(terminal: Terminal, shell: Shell) -> Session:

@@ -28,6 +28,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.kind import Unconnectable
+from gangline.drivers.ports import PortOpener
 from gangline.drivers.shells import ShellOpener
 from gangline.settings.catalogue import TERMINALS_EACH
 from gangline.settings.values import value_of
@@ -72,7 +73,8 @@ class Place:
 
     terminal: Terminal
     ref: AttemptRef
-    opener: ShellOpener
+    opener: ShellOpener | PortOpener
+    """What the terminal asks for: with a port the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,11 @@ def may_enter(user: User, workload: Workload) -> bool:
     return can(user, Permission.WORKLOAD_EXEC, scope, owner_id=workload.owner_id)
 
 
-def cannot_enter(workload: Workload) -> str:
-    """Why nobody can open a terminal in any pod of it now; empty when somebody can."""
+def cannot_enter(workload: Workload, *, by_port: bool = False) -> str:
+    """Why nobody can open a terminal in any pod of it now; empty when somebody can.
+
+    ``by_port``: connect to a port.
+    """
     if workload.deleted_at is not None:
         return "The workload was deleted."
     if workload.status not in OPEN:
@@ -111,7 +116,9 @@ def cannot_enter(workload: Workload) -> str:
         driver = driver_for(workload.cluster)
     except Unconnectable as why:
         return str(why)
-    if not isinstance(driver, ShellOpener):
+    if by_port and not isinstance(driver, PortOpener):
+        return f"Ports of pods cannot be reached on {workload.cluster.name}."
+    if not by_port and not isinstance(driver, ShellOpener):
         return f"Terminals are not available on {workload.cluster.name}."
     return ""
 
@@ -123,6 +130,13 @@ def checked_command(words: Sequence[str]) -> list[str]:
     if any("\0" in word for word in words) or (words and not words[0]):
         raise BadCommand("A command begins with a program and holds no NUL character.")
     return list(words)
+
+
+def checked_port(port: object) -> int:
+    """``port`` if there can be one of this number. Raises BadCommand."""
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 < port < 1 << 16:
+        raise BadCommand("port must be a whole number from 1 to 65535.")
+    return port
 
 
 def pod_of(workload: Workload, name: str) -> Replica:
@@ -143,8 +157,9 @@ def ask(
     login: Login,
     command: Sequence[str] = (),
     tty: bool = True,
+    port: int | None = None,
 ) -> tuple[Terminal, str]:
-    """A ticket for a terminal in ``pod``.
+    """A ticket for a terminal in ``pod``, or for connections to a port of it.
 
     Raises NotVisible, NotAllowed, NotNow, TooMany, BadCommand.
     """
@@ -164,7 +179,7 @@ def ask(
             reason=refusal.sentence,
         )
         raise refusal
-    if reason := cannot_enter(workload):
+    if reason := cannot_enter(workload, by_port=port is not None):
         raise NotNow(reason)
     replica = pod_of(workload, pod)
     if replica.state != "Running":
@@ -182,6 +197,7 @@ def ask(
             pod=replica.name,
             command=words,
             tty=tty,
+            port=port,
             channel=actor.channel,
             login=login.key,
             token_kid=login.token_kid,
@@ -211,15 +227,16 @@ def redeem(ticket: str, *, user: User | None, login: str) -> Place:
     ):
         terminal.delete()
         raise Unredeemed
-    if reason := lost(terminal) or cannot_enter(terminal.workload):
+    by_port = terminal.port is not None
+    if reason := lost(terminal) or cannot_enter(terminal.workload, by_port=by_port):
         terminal.delete()
         raise NotNow(reason)
     try:
         attempt = Attempt.objects.get(workload=terminal.workload, no=terminal.attempt_no)
         ref = attempt_ref(terminal.workload, attempt)
         opener = driver_for(terminal.workload.cluster)
-        if not isinstance(opener, ShellOpener):
-            raise NotNow(cannot_enter(terminal.workload))
+        if not isinstance(opener, PortOpener if by_port else ShellOpener):
+            raise NotNow(cannot_enter(terminal.workload, by_port=by_port))
     except BaseException:
         terminal.delete()
         raise
@@ -299,6 +316,8 @@ def _is_alive(login: str) -> bool:
 
 def _about(terminal: Terminal) -> dict[str, object]:
     """For the audit log: of a command its program alone, since words may hold secrets."""
+    if terminal.port is not None:
+        return {"pod": terminal.pod, "attempt": terminal.attempt_no, "port": terminal.port}
     program = str(terminal.command[0])[:100] if terminal.command else "shell"
     return {"pod": terminal.pod, "attempt": terminal.attempt_no, "program": program}
 

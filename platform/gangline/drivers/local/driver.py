@@ -37,6 +37,7 @@ from gangline.drivers.claims import CLAIM
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs import store
 from gangline.drivers.logs.segments import Limits
+from gangline.drivers.ports import Connection
 from gangline.drivers.results import GONE, Files
 from gangline.drivers.shells import REPLICA_ENDED, Shell, ShellRequest
 from gangline.lib.paths import OWN_CODE
@@ -50,6 +51,7 @@ from . import (
     mounts,
     observing,
     planning,
+    ports,
     rehearsing,
     rendering,
     results,
@@ -296,13 +298,9 @@ class LocalDriver:
         self, ref: AttemptRef, replica: str, request: ShellRequest
     ) -> Shell | Refused | Unknown | Busy:
         try:
-            folder, name = self._folder(ref), replica_name(replica)
-            plan = folder.plan()
+            folder, name = self._entered(ref, replica)
         except (BadName, files.UnusablePlan):
             return Refused(REPLICA_ENDED)
-        if plan is not None and name in [rank["name"] for rank in plan["ranks"]]:
-            # Ranks run within the sandbox of the launcher that starts them.
-            name = str(plan["replicas"][0]["name"])
 
         def has_ended() -> bool:
             if folder.exit(name) is not None or folder.started(name) is None:
@@ -310,6 +308,27 @@ class LocalDriver:
             return not observing.is_live(folder.claim(name), self.boot_id())
 
         return shells.visit(folder, name, request, has_ended)
+
+    def open_port(
+        self, ref: AttemptRef, replica: str, port: int
+    ) -> Connection | Refused | Unknown | Busy:
+        try:
+            folder, name = self._entered(ref, replica)
+        except (BadName, files.UnusablePlan):
+            return Refused(REPLICA_ENDED)
+        claim = folder.claim(name)
+        if claim is None or not observing.is_live(claim, self.boot_id()):
+            return Refused(REPLICA_ENDED)
+        return ports.connect([one.pid for one in tree.descendants(int(claim["pid"]))], port)
+
+    def _entered(self, ref: AttemptRef, replica: str) -> tuple[RunFolder, str]:
+        """Where one is when one enters a replica. Raises BadName, UnusablePlan."""
+        folder, name = self._folder(ref), replica_name(replica)
+        plan = folder.plan()
+        if plan is not None and name in [rank["name"] for rank in plan["ranks"]]:
+            # Ranks run within the sandbox of the launcher that starts them.
+            name = str(plan["replicas"][0]["name"])
+        return folder, name
 
     def files_of(self, ref: AttemptRef) -> Files | Refused:
         try:
