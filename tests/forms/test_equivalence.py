@@ -39,6 +39,7 @@ from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline_cli.main import main
 from gangline_sdk import Client
+from tests.support.examples import examples
 from tests.support.world import World
 from workloads.services import bodies, submission
 from workloads.wizard.desk import Desk
@@ -181,7 +182,7 @@ def by_form(values: dict[str, Any], policy: EffectivePolicy) -> Any:
     )  # fmt: skip
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
 @given(given_values(), policies())
 def test_one_verdict(values: dict[str, Any], documents: tuple[tuple[str, str], ...]) -> None:
     policy = effective_policy([Layer(kind, "a", parse(text)) for kind, text in documents])
@@ -218,7 +219,7 @@ def by_api(world: World, text: str) -> list[tuple[str, ...]]:
     return whole(submission.preview(actor=actor, request=asked).problems)
 
 
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(given_values(), odd_values(), policies())
 def test_one_verdict_on_a_text_by_api_and_by_the_form_that_it_was_written_into(
     world: World,
@@ -324,7 +325,7 @@ def _answered(request: httpx.Request) -> httpx.Response:
     return httpx.Response(answer.status_code, content=answer.content)
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(given_values(), policies())
 def test_one_verdict_by_api_and_by_the_command_line_of_review(
     world: World,
