@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from django import forms
@@ -12,21 +13,9 @@ from django.http import QueryDict
 from assets import claims, trials
 from assets.credentials.choosing import Offered
 from assets.credentials.references import naming
-from assets.kinds import SOURCE_KINDS, kind_of
-from assets.models import (
-    Asset,
-    Compute,
-    ConfigMapSource,
-    DataSource,
-    Environment,
-    GitSource,
-    HostPathSource,
-    NfsSource,
-    PvcSource,
-    S3Source,
-    SecretSource,
-)
-from assets.trial_forms import Tested
+from assets.kinds import SOURCE_KINDS, AssetKind, kind_of
+from assets.models import Asset, Compute, DataSource, Environment
+from gangline.clusters.trial_forms import Tested
 from gangline.drivers.facts import FieldNote
 from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.fields import Cell, FieldView, ItemView, SectionView, dom_id
@@ -361,16 +350,8 @@ class DataSourceForm(AssetForm):
         )
 
 
-class NfsSourceForm(DataSourceForm):
-    class Meta(AssetForm.Meta):
-        model = NfsSource
-
-
 class PvcSourceForm(DataSourceForm):
     """What a claim can be depends on its storage class, and on the cluster."""
-
-    class Meta(AssetForm.Meta):
-        model = PvcSource
 
     @property
     def draws_anew(self) -> bool:
@@ -389,29 +370,17 @@ class PvcSourceForm(DataSourceForm):
         return super().judged(whole) or list(claims.problems(self.kind, whole, place))
 
 
-class S3SourceForm(DataSourceForm, Tested):
-    class Meta(AssetForm.Meta):
-        model = S3Source
+class TestedSourceForm(DataSourceForm, Tested):
+    """Whether the data is there can be tried before it is stored."""
 
 
-class GitSourceForm(DataSourceForm, Tested):
-    class Meta(AssetForm.Meta):
-        model = GitSource
-
-
-class HostPathSourceForm(DataSourceForm):
-    class Meta(AssetForm.Meta):
-        model = HostPathSource
-
-
-class ConfigMapSourceForm(DataSourceForm):
-    class Meta(AssetForm.Meta):
-        model = ConfigMapSource
-
-
-class SecretSourceForm(DataSourceForm):
-    class Meta(AssetForm.Meta):
-        model = SecretSource
+@cache
+def source_form(kind: AssetKind) -> type[DataSourceForm]:
+    """The form of a type of data source."""
+    base = TestedSourceForm if kind.key in trials.SOURCES else DataSourceForm
+    if kind.key == Asset.Kind.PVC:
+        base = PvcSourceForm
+    return forms.modelform_factory(kind.model, form=base)  # type: ignore[return-value]
 
 
 class TypeForm(ResourceForm):

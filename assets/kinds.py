@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from assets.models import (
-    Asset,
-    Compute,
-    ConfigMapSource,
-    DataVolume,
-    Environment,
-    GitSource,
-    HostPathSource,
-    NfsSource,
-    PvcSource,
-    S3Source,
-    SecretSource,
-)
+from django.utils.text import capfirst
+
+from assets.models import SOURCE_TYPES, SOURCES, Asset, Compute, DataVolume, Environment
 from gangline.lib import problems as problems_lib
 from gangline.lib.problems import Refused
 from gangline.spec.catalogue import SpecField, catalogue
@@ -47,6 +37,8 @@ class AssetKind:
     """Key of its resource, where that is not ``key``."""
     wire: str = ""
     """Its name in answers that list several kinds."""
+    path: str = ""
+    """Of a data source: the last part of its address in the API."""
     about: str = ""
     """What it is, where the help of the list says something else."""
     without: tuple[str, ...] = ()
@@ -166,39 +158,26 @@ KINDS = (
     ),
     *(
         AssetKind(
-            model,
-            label,
-            word,
+            SOURCES[one.kind],
+            capfirst(one.noun),
+            f"{one.article} {one.words}",
             section="data",
-            item=f"storage.{field}",
-            resource=key,
-            wire=wire,
-            **(_CLAIM if model is PvcSource else {}),
+            item=f"storage.{one.field or one.kind}",
+            resource=one.key,
+            wire=one.wire or one.kind,
+            path=one.path or one.kind,
+            **(_CLAIM if one.kind == Asset.Kind.PVC else {}),
         )
-        for model, label, word, field, key, wire in (
-            (NfsSource, "NFS", "an NFS data source", "nfs", "nfs", "nfs"),
-            (PvcSource, "PVC", "a PVC data source", "pvc", "pvc", "pvc"),
-            (S3Source, "S3", "an S3 data source", "s3", "s3", "s3"),
-            (GitSource, "Git", "a Git data source", "git", "git", "git"),
-            (HostPathSource, "Host path", "a host path", "hostPath", "host_path", "hostPath"),
-            (
-                ConfigMapSource,
-                "ConfigMap",
-                "a ConfigMap",
-                "configMapVolume",
-                "config_map",
-                "config_map",
-            ),
-            (SecretSource, "Secret", "a Secret", "secretVolume", "secret_volume", "secret"),
-            (
-                DataVolume,
-                "Data volume",
-                "a data volume",
-                "dataVolume",
-                "data_volume",
-                "data_volume",
-            ),
-        )
+        for one in SOURCE_TYPES
+    ),
+    AssetKind(
+        DataVolume,
+        "Data volume",
+        "a data volume",
+        section="data",
+        item="storage.dataVolume",
+        resource="data_volume",
+        wire="data_volume",
     ),
 )
 

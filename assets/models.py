@@ -3,6 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -139,16 +140,61 @@ class Compute(Asset):
         verbose_name = "compute resource"
 
 
-DATA = (
-    Asset.Kind.NFS,
-    Asset.Kind.PVC,
-    Asset.Kind.S3,
-    Asset.Kind.GIT,
-    Asset.Kind.HOST_PATH,
-    Asset.Kind.CONFIG_MAP,
-    Asset.Kind.SECRET,
+@dataclass(frozen=True, kw_only=True)
+class SourceType:
+    """A type of data source: model, form, pages and its part of the API follow from this."""
+
+    kind: Asset.Kind
+    model: str
+    noun: str
+    article: str = "a"
+    field: str = ""
+    """The list under ``storage`` of which such a data source is an item; empty: as the kind."""
+    key: str = ""
+    """Of its resource; empty: as the kind."""
+    wire: str = ""
+    """Its name in answers that list several types; empty: as the kind."""
+    path: str = ""
+    """The last part of its address in the API; empty: as the kind."""
+
+    @property
+    def words(self) -> str:
+        return f"{self.noun} data source"
+
+
+SOURCE_TYPES = (
+    SourceType(kind=Asset.Kind.NFS, model="NfsSource", noun="NFS", article="an"),
+    SourceType(kind=Asset.Kind.PVC, model="PvcSource", noun="PVC"),
+    SourceType(kind=Asset.Kind.S3, model="S3Source", noun="S3", article="an"),
+    SourceType(kind=Asset.Kind.GIT, model="GitSource", noun="Git"),
+    SourceType(
+        kind=Asset.Kind.HOST_PATH,
+        model="HostPathSource",
+        noun="host path",
+        key="host_path",
+        path="host-path",
+    ),
+    SourceType(
+        kind=Asset.Kind.CONFIG_MAP,
+        model="ConfigMapSource",
+        noun="ConfigMap",
+        field="configMapVolume",
+        key="config_map",
+        wire="config_map",
+    ),
+    SourceType(
+        kind=Asset.Kind.SECRET,
+        model="SecretSource",
+        noun="Secret",
+        field="secretVolume",
+        key="secret_volume",
+        wire="secret",
+        path="secrets",
+    ),
 )
-"""Kinds of data source, in the order in which they are offered."""
+"""In the order in which they are offered."""
+DATA = tuple(one.kind for one in SOURCE_TYPES)
+"""Kinds of data source."""
 
 
 class OfData(models.Manager[Any]):
@@ -168,67 +214,16 @@ class DataSource(Asset):
         verbose_name = "data source"
 
 
-class NfsSource(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.NFS
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "NFS data source"
+def _proxy(one: SourceType) -> type[Asset]:
+    """The model of a type."""
+    meta = type("Meta", (), {"proxy": True, "verbose_name": one.words})
+    own = {"own_kind": one.kind, "objects": OfKind(), "Meta": meta, "__module__": __name__}
+    return type(one.model, (Asset,), own)
 
 
-class PvcSource(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.PVC
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "PVC data source"
-
-
-class S3Source(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.S3
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "S3 data source"
-
-
-class GitSource(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.GIT
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "Git data source"
-
-
-class HostPathSource(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.HOST_PATH
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "host path data source"
-
-
-class ConfigMapSource(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.CONFIG_MAP
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "ConfigMap data source"
-
-
-class SecretSource(Asset):
-    own_kind: ClassVar[str] = Asset.Kind.SECRET
-    objects: ClassVar[OfKind] = OfKind()
-
-    class Meta:
-        proxy = True
-        verbose_name = "Secret data source"
+SOURCES: Mapping[str, type[Asset]] = {one.kind: _proxy(one) for one in SOURCE_TYPES}
+"""The model of each type of data source, by kind."""
+PvcSource = SOURCES[Asset.Kind.PVC]
 
 
 class DataVolume(Asset):
@@ -255,12 +250,14 @@ class Credential(ScopedModel):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, editable=False, related_name="+"
     )
-    object_name = models.CharField(max_length=63, unique=True, editable=False)
+    object_name = models.CharField(max_length=63, editable=False)
     """Of its Secret on clusters: workloads name it so, and it never changes."""
+    is_ours = models.BooleanField(default=True, editable=False)
+    """False: others keep the Secret. It is named and looked for, and never written or removed."""
     shown = models.JSONField(default=dict, blank=True, editable=False)
     """What of the values may be shown: the registry, the keys."""
-    sealed = models.TextField(editable=False)
-    """The values, as JSON."""
+    sealed = models.TextField(editable=False, blank=True)
+    """The values, as JSON; empty where they are not ours."""
     rotations = models.PositiveIntegerField(default=1, editable=False)
     """How often values were given."""
     rotated_at = models.DateTimeField(null=True, editable=False)
@@ -276,6 +273,18 @@ class Credential(ScopedModel):
                 name="credential_name_in_scope",
                 violation_error_code="unique",
                 violation_error_message="This name is taken in this scope.",
+            ),
+            models.UniqueConstraint(
+                fields=["object_name"],
+                condition=models.Q(is_ours=True),
+                name="credential_object_name",
+            ),
+            models.UniqueConstraint(
+                fields=["scope", "object_name"],
+                condition=models.Q(is_ours=False),
+                name="credential_of_secret_in_scope",
+                violation_error_code="unique",
+                violation_error_message="Another credential of this scope is this Secret.",
             ),
             models.UniqueConstraint(
                 fields=["owner", "name"],

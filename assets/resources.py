@@ -13,14 +13,16 @@ from django.utils.text import capfirst
 
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
-from assets import claims, sync, trials, users
+from assets import claims, sync, users
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
 from assets.templates import Templates
 from assets.trial_views import panel_of
+from assets.trials import SOURCES
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
+from gangline.clusters import trials
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
@@ -271,42 +273,44 @@ _SOURCE = column("source", "Source", cell=_source, text=_source)
 _TARGET = column("target", "Container path", cell=_target, text=_target, width="l")
 
 
-def _of_type(kind: AssetKind) -> DataSources[Any]:
+class SourcesOfType(DataSources[Any]):
     """The resource of one type: its pages, its form and its part of the API."""
-    name = kind.model.__name__
-    plural = str(kind.model._meta.verbose_name_plural)
-    found = type(
-        f"{name}s",
-        (DataSources,),
-        {
-            "model": kind.model,
-            "key": kind.resource_key,
-            "path": f"data-sources/{kind.resource_key.replace('_', '-')}",
-            "form": f"assets.forms.{name}Form",
-            "delete_text": _DELETION.get(kind.key, ""),
-            "pages": _TESTED if kind.key in trials.SOURCES else {},
-            "table": table(
-                f"{kind.resource_key}_sources",
-                name_column(kind.resource_key, "Data source"),
-                _SOURCE,
-                _TARGET,
-                *_DATA_TAIL,
-                noun=(str(kind.model._meta.verbose_name), plural),
-                search=("name", "description"),
-                filters=_FILTERS,
-            ),
-            "wire": Wire(
-                path=f"asset/datasource/{_paths.get(kind.resource_key, kind.resource_key)}",
-                envelope="entries",
-                serializer=f"assets.serializers.{name}Serializer",
-                viewset="assets.serializers.AssetViewSet",
-                created=202,
-                edited=202,
-                deleted=202,
-            ),
-        },
-    )
-    return found()  # type: ignore[no-any-return]
+
+    def __init__(self, kind: AssetKind) -> None:
+        self.model, self.key = kind.model, kind.resource_key
+        self.path = f"data-sources/{self.key.replace('_', '-')}"
+        self.delete_text = _DELETION.get(kind.key, "")
+        self.pages = _TESTED if kind.key in SOURCES else {}
+        self.table = table(
+            f"{self.key}_sources",
+            name_column(self.key, "Data source"),
+            _SOURCE,
+            _TARGET,
+            *_DATA_TAIL,
+            noun=(str(self.model._meta.verbose_name), str(self.model._meta.verbose_name_plural)),
+            search=("name", "description"),
+            filters=_FILTERS,
+        )
+        self.wire = Wire(
+            path=f"asset/datasource/{kind.path}",
+            envelope="entries",
+            serializer="assets.serializers.source_serializer",
+            viewset="assets.serializers.AssetViewSet",
+            created=202,
+            edited=202,
+            deleted=202,
+        )
+        super().__init__()
+
+    form = "assets.forms.source_form"
+
+    @property
+    def form_class(self) -> Any:
+        return super().form_class(self.kind)
+
+    @property
+    def serializer_class(self) -> Any:
+        return super().serializer_class(self.kind)
 
 
 _TESTED = {trials.TEST: "assets.trial_views.TestView"}
@@ -315,8 +319,6 @@ _DELETION: Mapping[str, str] = {
     "A claim that was there before stays."
 }
 _TYPES = [(kind.key, kind.label) for kind in SOURCE_KINDS]
-_paths = {"host_path": "host-path", "config_map": "config-map", "secret_volume": "secrets"}
-"""Where Run:ai's clients look for a type."""
 
 
 class AllDataSources(DataSources[DataSource]):
@@ -367,7 +369,7 @@ _RESOURCES: tuple[Resource[Any], ...] = (
     Templates(),
     Environments(),
     Computes(),
-    *map(_of_type, SOURCE_KINDS),
+    *map(SourcesOfType, SOURCE_KINDS),
     AllDataSources(),
 )
 for _resource in _RESOURCES:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
+from gangline.organization.models import Project
 from gangline.scopes.models import Scope, ScopeKind
 
 IDS = {
@@ -21,6 +22,13 @@ def scope_choices(rows: QuerySet[Any]) -> list[tuple[str, str]]:
     """Where the rows are held, for a filter: by the scopes, of which there are few."""
     scopes = Scope.objects.filter(pk__in=rows.order_by().values("scope"))
     return [(str(scope.pk), scope.title) for scope in scopes.order_by("kind", "name")]
+
+
+def projects_below(scope_id: int) -> QuerySet[Project]:
+    """Those in which what the scope holds can be used."""
+    above = Q(scope=scope_id) | Q(department__scope=scope_id) | Q(cluster__scope=scope_id)
+    tenant = Q(cluster__scope__parent=scope_id)
+    return Project.objects.filter(above | tenant).select_related("cluster").order_by("pk")
 
 
 def scope_named(user: User, permission: Permission, kind: str, key: str, path: str) -> Scope:

@@ -1,10 +1,11 @@
 """How the API writes and reads assets: ``{"meta": {…}, "spec": {…}}``."""
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.text import capfirst
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -100,32 +101,11 @@ class ComputeSerializer(AssetSerializer):
     """A compute resource."""
 
 
-class NfsSourceSerializer(AssetSerializer):
-    """An NFS data source."""
-
-
-class PvcSourceSerializer(AssetSerializer):
-    """A PVC data source."""
-
-
-class S3SourceSerializer(AssetSerializer):
-    """An S3 data source."""
-
-
-class GitSourceSerializer(AssetSerializer):
-    """A Git data source."""
-
-
-class HostPathSourceSerializer(AssetSerializer):
-    """A host path data source."""
-
-
-class ConfigMapSourceSerializer(AssetSerializer):
-    """A ConfigMap data source."""
-
-
-class SecretSourceSerializer(AssetSerializer):
-    """A Secret data source."""
+@cache
+def source_serializer(kind: AssetKind) -> type[AssetSerializer]:
+    """That of a type of data source."""
+    about = {"__doc__": f"{capfirst(kind.word)}.", "__module__": __name__}
+    return type(f"{kind.model.__name__}Serializer", (AssetSerializer,), about)
 
 
 class DataSourceSerializer(AssetSerializer):

@@ -3,17 +3,16 @@
 A claim lies in the namespace of each project that can use it: a cluster shares none between them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from django.db.models import Q
 
 from assets.credentials import copies
 from assets.credentials.references import references
 from assets.credentials.types import PREFIXES
 from assets.kinds import kind_of_asset
 from assets.models import Asset, Credential
+from assets.scopes import projects_below
 from assets.selectors.data import claim_of, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
@@ -59,7 +58,7 @@ class State:
 def keep(asset: Asset) -> None:
     """Want what the data source needs in every project that can use it."""
     if needs_object(asset):
-        for project in projects_of(asset):
+        for project in projects_below(asset.scope_id):
             keep_in(asset, project)
 
 
@@ -73,19 +72,13 @@ def keep_for(project: Project) -> None:
     for asset in Asset.objects.filter(kind__in=SYNCED, scope__in=line):
         if needs_object(asset):
             keep_in(asset, project)
+    for credential in Credential.objects.filter(is_ours=False, scope__in=line):
+        copies.keep(credential)
 
 
 def let_go(asset: Asset) -> None:
     """Take away what was made for it; what was there before stays."""
     objects.unwant(objects.of(asset, asset.kind))
-
-
-def projects_of(asset: Asset) -> Iterator[Project]:
-    """Those below its scope."""
-    scope = asset.scope_id
-    above = Q(scope=scope) | Q(department__scope=scope) | Q(cluster__scope=scope)
-    tenant = Q(cluster__scope__parent=scope)
-    yield from Project.objects.filter(above | tenant).select_related("cluster").order_by("pk")
 
 
 def states_in(project: Project, assets: Iterable[Asset]) -> Mapping[str, State]:
@@ -156,7 +149,7 @@ def told(asset: Asset) -> dict[str, Any]:
     failed = [(row, state) for row, state in places if state.state == "failed"]
     words = {"creating": "Creating", "deleting": "Deleting"}
     others = [words[state.state] for _, state in places if state.state in words]
-    below = projects_of(asset) if failed else ()
+    below = projects_below(asset.scope_id) if failed else ()
     ids = {(one.cluster_id, one.claims_namespace): one.pk for one in below}
     return {
         "status": "Issues found" if failed else next(iter(others), "No issues found"),

@@ -102,6 +102,14 @@ def _s3_is_built() -> bool:
     return building.is_built(components.S3)
 
 
+def _identity_provider_is_installed() -> bool:
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))
+    from tests.support.oidc import installing
+
+    return installing.is_installed()
+
+
 def _bubblewrap_works() -> bool:
     # Installed is not enough: some machines forbid the namespaces that it makes.
     wrap = ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid"]
@@ -127,6 +135,12 @@ PARTS = {
             ("openssl",),
             _kubernetes_is_built,
             command=("make", "bed-build", "WITH=jobset volcano"),
+        ),
+        Part(
+            "oidc",
+            ("npm",),
+            _identity_provider_is_installed,
+            command=(sys.executable, "-m", "tests.support.oidc.installing"),
         ),
         Part("s3", (), _s3_is_built, command=("make", "bed-build", "WITH=s3")),
         Part(

@@ -27,6 +27,7 @@ from tests.beds.kubernetes.fixtures import (
 from tests.beds.slurm.fixtures import slurm_lab
 from tests.support.connecting import checks_at_once, loopback_admitted
 from tests.support.examples import examples
+from tests.support.identity import company
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 from tests.support.ssh_server import ssh_server
 from tests.support.world import World, make_world
@@ -37,6 +38,7 @@ __all__ = [
     "browser_context",
     "checks_at_once",
     "chromium",
+    "company",
     "loopback_admitted",
     "namespace",
     "native_bed",

@@ -41,6 +41,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
     "pods": (*HEAD, "podtable"),
     "logs": HEAD,
     "terminal": HEAD,
+    "files": HEAD,
     "events": (*HEAD, "events"),
     "report": (*HEAD, "report"),
     "spec": HEAD,

@@ -8,6 +8,7 @@ from workloads.views import (
     bulk,
     clusters,
     details,
+    files,
     home,
     listing,
     logs,
@@ -49,6 +50,7 @@ urlpatterns = [
     path(
         "workloads/<uuid:workload_id>/report/<slug:kind>", report.download, name="workload-report"
     ),
+    path("workloads/<uuid:workload_id>/files/download", files.download, name="workload-file"),
     path("workloads/<uuid:workload_id>/log", logs.chunk, name="workload-log"),
     path("workloads/<uuid:workload_id>/log/download", logs.download, name="workload-log-download"),
     path("workloads/<uuid:workload_id>/<slug:tab>", details.tab, name="workload-tab"),

@@ -9,9 +9,18 @@ from django.forms.utils import ErrorDict
 
 from assets import trials
 from assets.credentials import store
-from assets.credentials.types import LONGEST, MOST_PAIRS, TYPES, CredentialType, GenericSecret
+from assets.credentials.types import (
+    EXISTING,
+    LONGEST,
+    LONGEST_NAME,
+    MOST_PAIRS,
+    TYPES,
+    CredentialType,
+    GenericSecret,
+)
 from assets.models import Credential, PersonalCredential
-from assets.trial_forms import Tested
+from gangline.clusters.trial_forms import Tested
+from gangline.clusters.trials import TEST
 from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.bound import field_view
 from gangline.forms.fields import FieldView, SectionView
@@ -23,6 +32,10 @@ from gangline.scopes.selectors import tenant_scope
 
 PAIRS = "keyValuePairs"
 FIRST_PAIRS, MORE_PAIRS = 3, 3
+EXISTING_HELP = (
+    "On Kubernetes: the name of a Secret that you keep yourself in the namespace of each project."
+    " It is never read, changed or deleted. Leave its values empty; name the keys of a generic one."
+)
 MORE = "more-pairs"
 """The button that draws further pairs."""
 
@@ -83,7 +96,7 @@ class ValuesForm(Tested):
         raise Failed("values", said=said)
 
     def pressed(self, button: str) -> bool:
-        if button == trials.TEST:
+        if button == TEST:
             return self.chosen.pulls and super().pressed(button)
         of_pairs = next((one for one in self.offered if one.model is GenericSecret), None)
         if button != MORE or of_pairs is None:
@@ -134,6 +147,8 @@ class ValuesForm(Tested):
             for name, value in cleaned.items()
             if name.startswith(prefix) and isinstance(value, str) and value
         }
+        existing = {EXISTING: cleaned[EXISTING]} if cleaned.get(EXISTING) else {}
+        given |= existing
         if self.chosen.model is not GenericSecret:
             return given
         self._rows = [
@@ -145,7 +160,9 @@ class ValuesForm(Tested):
             {part: given.get(f"{PAIRS}.{n}.{part}", "") for part in ("key", "value")}
             for n in self._rows
         ]
-        return {PAIRS: pairs} if pairs else {}
+        if existing:
+            pairs = [{part: text for part, text in pair.items() if text} for pair in pairs]
+        return existing | ({PAIRS: pairs} if pairs else {})
 
 
 class CredentialForm(ValuesForm):
@@ -161,6 +178,14 @@ class CredentialForm(ValuesForm):
             field = self.fields["scope"]
             field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         if not self.is_edit:
+            if "scope" in self.fields:
+                self.fields[EXISTING] = forms.CharField(
+                    label="Existing Secret",
+                    required=False,
+                    max_length=LONGEST_NAME,
+                    help_text=EXISTING_HELP,
+                    widget=forms.TextInput({"class": "mono"}),
+                )
             self.fields["kind"] = forms.ChoiceField(
                 label="Type", choices=[(t.key, t.label) for t in TYPES.values()]
             )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -11,19 +12,21 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from assets import trials
 from assets.credentials import copies, store
-from assets.credentials.types import TYPES
+from assets.credentials.types import EXISTING, TYPES, ExistingSecret
 from assets.models import Credential, PersonalCredential
 from assets.scopes import scope_choices
 from assets.trial_views import panel_of
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
+from gangline.clusters import trials
+from gangline.clusters.models import Cluster
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.sealing import CannotSeal
 from gangline.resources.registry import register
 from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.scopes.selectors import scopes_to
 from gangline.spec.environment import object_name_problem
 from gangline.tables import filters
 from gangline.web import components
@@ -52,12 +55,13 @@ class CredentialResource(Resource[M]):
             trials.TEST: "assets.trial_views.TestView",
         }
     )
-    delete_text = "Its copies on clusters are removed too."
+    delete_text = "Its copies on clusters are removed too. A Secret that others keep stays."
 
     @property
     def actions(self) -> tuple[Action, ...]:  # type: ignore[override]
         url = partial(self.url, page="values")
-        return (Action(label="Replace values", icon="refresh", url=url),)
+        is_ours = attrgetter("is_ours")
+        return (Action(label="Replace values", icon="refresh", url=url, when=is_ours),)
 
     @property
     def panels(self) -> tuple[Panel, ...]:  # type: ignore[override]
@@ -76,19 +80,33 @@ class CredentialResource(Resource[M]):
             obj.object_name = obj.new_object_name()
         if obj.given is None and before is not None:
             return
+        values = store.read(obj.type, obj.given or {})
+        existing = values.existing_secret_name if isinstance(values, ExistingSecret) else ""
+        if before is None and existing:
+            self._check_place(obj)
+        if before is not None and existing != ("" if before.is_ours else before.object_name):
+            raise Refused([Problem("fixed:secret", EXISTING)])
         try:
-            store.keep(obj, store.read(obj.type, obj.given or {}))
+            store.keep(obj, values)
         except CannotSeal as why:
             raise Refused([Problem("sealing", "", {"said": str(why)})]) from why
-        if before is not None:
+        if before is not None and obj.is_ours:
             obj.rotations = before.rotations + 1
 
+    def _check_place(self, obj: Any) -> None:
+        """Only Kubernetes has Secrets of others; above all clusters, those that have them count."""
+        line = [scope.pk for scope in scopes_to(obj.scope)]
+        cluster = Cluster.objects.filter(scope__in=line).first()
+        if cluster is not None and not cluster.engine.keeps_secrets:
+            raise Refused([Problem("existing:engine", EXISTING, {"cluster": cluster.name})])
+
     def snapshot(self, obj: Any) -> dict[str, Any]:
-        found = {n: getattr(obj, n) for n in ("name", "description", "kind", "object_name")}
+        own = ("name", "description", "kind", "object_name", "is_ours")
+        found = {name: getattr(obj, name) for name in own}
         return found | {"scope": obj.scope_id, **obj.shown, "values": obj.sealed}
 
     def saved(self, obj: Any, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
-        if "values" in changes:
+        if "values" in changes or not (changes or obj.is_ours):
             copies.keep(obj)
 
     def delete(self, obj: Any, *, actor: Actor | None) -> None:
@@ -104,7 +122,8 @@ class CredentialResource(Resource[M]):
             yield "Registry", url
         if obj.keys:
             yield "Keys", format_html_join(", ", "<code>{}</code>", ((key,) for key in obj.keys))
-        yield "Values", format_html("Set {}", components.time_ago(obj.rotated_at))
+        set_at = format_html("Set {}", components.time_ago(obj.rotated_at))
+        yield "Values", set_at if obj.is_ours else "In the Secret, which others keep"
 
 
 def _columns(key: str) -> tuple[Any, ...]:
@@ -202,6 +221,8 @@ class PersonalCredentials(CredentialResource[PersonalCredential]):
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if (problem := object_name_problem(obj.name)) is not None:
             raise ValidationError({"name": ValidationError(f"It {problem}.", "format")})
+        if (obj.given or {}).get(EXISTING):
+            raise Refused([Problem("existing:personal", EXISTING)])
         super().check(obj, actor=actor, before=before)
 
 

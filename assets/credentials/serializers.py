@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from assets import flags
 from assets.credentials import copies, store
 from assets.credentials.resources import CredentialsOfType
-from assets.credentials.types import TYPES, CredentialType, GenericSecret
+from assets.credentials.types import EXISTING, TYPES, CredentialType, GenericSecret
 from assets.models import Credential
 from assets.scopes import IDS
 from assets.serializers import AssetViewSet, MetaSerializer
@@ -71,8 +71,10 @@ class PersonalCredentialSerializer(CredentialSerializer):
 
 def _spec(obj: Credential) -> dict[str, Any]:
     found: dict[str, Any] = {"keyId": obj.rotations}
+    if not obj.is_ours:
+        found[EXISTING] = obj.object_name
     if obj.type.model is GenericSecret:
-        return found | {"keyValuePairs": [{"key": key} for key in obj.shown["keys"]]}
+        return found | {"keyValuePairs": [{"key": key} for key in obj.shown.get("keys", ())]}
     return found | ({"url": obj.shown["url"]} if "url" in obj.shown else {})
 
 
@@ -182,8 +184,6 @@ def _read(kind: CredentialType, given: Any, at: str) -> Mapping[str, Any]:
     """The values as they may be stored; problems at their place in the body."""
     if not isinstance(given, Mapping):
         raise Refused([Problem("type", at, {"accepted": "an object"})])
-    if given.get("existingSecretName"):
-        raise Refused([Problem("unsupported:secret", f"{at}.existingSecretName")])
     known = {name: value for name, value in given.items() if name != "keyId" and value is not None}
     try:
         return store.read(kind, known).model_dump(by_alias=True)

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from pydantic import ValidationError
 
-from assets.credentials.types import CredentialType, Values
+from assets.credentials.types import EXISTING, CredentialType, ExistingSecret, Values
 from assets.models import Credential
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
@@ -26,9 +26,26 @@ class CannotUse(Exception):
 
 
 def read(kind: CredentialType, given: Mapping[str, Any]) -> Values:
-    """The values as the type declares them. Raises Refused, without any of them."""
+    """The values as the type declares them, or the Secret of others that is named in their place.
+
+    Raises Refused, without any of them.
+    """
+    model: type[Values] = kind.model
+    if given.get(EXISTING):
+        if kind.existing is None:
+            raise Refused([Problem("existing:type", EXISTING)])
+        model, own = kind.existing, _own_values(kind)
+        both = [name for name in own if given.get(name)]
+        pairs = given.get("keyValuePairs")
+        both += [
+            f"keyValuePairs.{number}.value"
+            for number, pair in enumerate(pairs if isinstance(pairs, list) else ())
+            if isinstance(pair, Mapping) and pair.get("value")
+        ]
+        if both:
+            raise Refused([Problem("existing:values", name) for name in both])
     try:
-        return kind.model.model_validate(given)
+        return model.model_validate(given)
     except ValidationError as error:
         raise Refused([_worded(one) for one in of_model(error)]) from None
 
@@ -36,6 +53,10 @@ def read(kind: CredentialType, given: Mapping[str, Any]) -> Values:
 def keep(credential: Credential, values: Values) -> None:
     """Seal the values into the row, which is not saved here. Raises CannotSeal."""
     plain = values.model_dump(by_alias=True)
+    if isinstance(values, ExistingSecret):
+        credential.is_ours, credential.object_name = False, values.existing_secret_name
+        credential.shown = credential.type.shown(plain)
+        return
     credential.sealed = key_file().keyring().seal(credential.context, json.dumps(plain))
     credential.shown = credential.type.shown(plain)
     credential.rotated_at = db_now()
@@ -43,6 +64,11 @@ def keep(credential: Credential, values: Values) -> None:
 
 def data_of(credential: Credential) -> Mapping[str, str]:
     """What the Secret of the credential holds. Raises CannotUse."""
+    if not credential.is_ours:
+        raise CannotUse(
+            f"The values of {credential.name} are in the Secret {credential.object_name}, which"
+            " Gangline does not read."
+        )
     sealed = credential.sealed
     while True:
         try:
@@ -69,6 +95,15 @@ def usable(scope: Scope, owner: User | None) -> QuerySet[Credential]:
 def by_name(credentials: Iterable[Credential]) -> dict[str, Credential]:
     """Each by the name that workloads use: its Secret's, or its own where it is personal."""
     return {(one.name if one.owner_id else one.object_name): one for one in credentials}
+
+
+def _own_values(kind: CredentialType) -> Iterable[str]:
+    """Names of values that a Secret of others has in itself."""
+    return sorted(_names(kind.model) - _names(kind.existing or Values))
+
+
+def _names(model: type[Values]) -> set[str]:
+    return {str(info.alias or name) for name, info in model.model_fields.items()}
 
 
 def _own(owner: User | None) -> Q:

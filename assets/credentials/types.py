@@ -15,8 +15,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from gangline.spec.environment import object_name_problem
+
 LONGEST = 65_536
 """Bytes of one value."""
+LONGEST_NAME = 63
 MOST_PAIRS = 64
 LARGEST = 512 * 1024
 """Bytes of all values together: a Secret takes at most one MiB."""
@@ -151,6 +154,42 @@ class NgcApiKey(Values):
     )
 
 
+EXISTING = "existingSecretName"
+
+
+def _others(text: str) -> str:
+    name = text.strip()
+    if object_name_problem(name) is not None or len(name) > LONGEST_NAME:
+        raise PydanticCustomError(
+            "object_name",
+            "Give the name of a Secret: up to 63 lowercase letters, digits or “-”, with a letter or"
+            " digit at both ends",
+        )
+    if name.startswith(PREFIXES):
+        raise PydanticCustomError(
+            "options", "Secrets whose names begin so are made by Gangline: choose the credential"
+        )
+    return name
+
+
+class ExistingSecret(Values):
+    """A Secret that others keep, on clusters of Kubernetes: nothing of it is stored but names."""
+
+    existing_secret_name: Annotated[str, AfterValidator(_others)]
+
+
+class ExistingLogin(ExistingSecret):
+    url: Annotated[str, AfterValidator(_registry)] | None = None
+
+
+class NamedKey(Values):
+    key: Annotated[str, AfterValidator(_key)]
+
+
+class ExistingPairs(ExistingSecret):
+    key_value_pairs: Annotated[list[NamedKey], Field(max_length=MOST_PAIRS)] = []
+
+
 @dataclass(frozen=True)
 class CredentialType:
     """``path`` names it in addresses of the API, ``prefix`` begins the names of its Secrets."""
@@ -163,6 +202,8 @@ class CredentialType:
     model: type[Values]
     keys: Mapping[str, str] = field(default_factory=dict)
     """Key in the Secret of each value that variables can name."""
+    existing: type[ExistingSecret] | None = ExistingSecret
+    """What is said of a Secret of others in place of values; None: the type has no such."""
     deleted: int = 202
     """Code with which the API answers to a deletion."""
 
@@ -177,6 +218,10 @@ class CredentialType:
 
     def shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What of the values may be shown."""
+        if EXISTING in values:
+            pairs = values.get("keyValuePairs") or ()
+            url = {"url": values["url"]} if values.get("url") else {}
+            return url | ({"keys": [pair["key"] for pair in pairs]} if pairs else {})
         if self.model is DockerRegistry:
             return {"url": values["url"]}
         if self.model is GenericSecret:
@@ -236,6 +281,7 @@ _ALL = (
         "docker-registry",
         "dockerreg",
         DockerRegistry,
+        existing=ExistingLogin,
     ),
     CredentialType(
         "accessKey",
@@ -262,6 +308,7 @@ _ALL = (
         "generic-secret",
         "genericsecret",
         GenericSecret,
+        existing=ExistingPairs,
         deleted=204,
     ),
     CredentialType(
@@ -274,6 +321,7 @@ _ALL = (
         "ngc-api-key",
         "ngcapikey",
         NgcApiKey,
+        existing=None,
         deleted=204,
     ),
 )

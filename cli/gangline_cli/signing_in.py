@@ -1,6 +1,7 @@
 """``login``, ``logout`` and ``whoami``."""
 
 import sys
+import time
 from typing import Any
 
 import click
@@ -8,16 +9,16 @@ import click
 from gangline_sdk.errors import NotSignedIn
 from gangline_sdk.stored import Stored
 
-from . import output
+from . import devices, output
 from .session import AGENT, Session, Usage, _without_the_command_of_httpx, connected, note
 from .session import output as output_option
 
-WAYS = ("user", "application", "token")
+WAYS = ("device", "user", "application", "token")
 Json = dict[str, Any]
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[user|application|token] [ADDRESS]")
+@click.argument("words", nargs=-1, metavar="[device|user|application|token] [ADDRESS]")
 @click.option("--url", metavar="ADDRESS", help="The server; the last one unless said.")
 @click.option("-u", "--user", metavar="NAME", help="Sign in with a user name and a password.")
 @click.option("--password", metavar="TEXT", help="Seen by others on this machine: better be asked.")
@@ -27,10 +28,11 @@ Json = dict[str, Any]
 @click.option("--token", metavar="TEXT", help="A token that you have; as --password.")
 @click.option("--ca-file", metavar="FILE", help="Certificates to trust.")
 def login(words: tuple[str, ...], **given: Any) -> None:
-    """Sign in. You are asked for what you do not give.
+    """Sign in, with a browser unless you say otherwise.
 
     \b
-    gangline login https://gangline.example.com          user name and password
+    gangline login https://gangline.example.com          a page to open, here or elsewhere
+    gangline login user                                  user name and password
     gangline login application --client-id ID            an access key, which renews itself
     gangline login token                                 a token from the settings page
     """
@@ -49,11 +51,13 @@ def login(words: tuple[str, ...], **given: Any) -> None:
     with Client(
         url, credentials=credentials, ca_file=given["ca_file"] or "", agent=AGENT
     ) as client:
+        if way == "device":
+            _take(credentials, devices.tokens(client))
         who = client.me()
     keep: Json = {"token": credentials.token, "ends": credentials.ends}
     if way == "application":
         keep |= {"client_id": credentials.client_id, "client_secret": credentials.client_secret}
-    elif way == "user":
+    elif way in ("user", "device"):
         keep |= {"refresh": credentials.refresh}
     stored = Stored.load()
     stored.url = url
@@ -75,10 +79,22 @@ def _way(words: tuple[str, ...], given: Json) -> tuple[str, str]:
     ]
     if len(given_ways) > 1 or (way and given_ways and given_ways != [way]):
         raise Usage("Sign in one way: --user, --client-id or --token.")
-    return way or (given_ways or ["user"])[0], (rest[0] if rest else given["url"] or "")
+    # Where a password comes by a flag or a pipe there is a name to it; where nobody looks at the
+    # screen nobody would open a page.
+    with_password = given["password"] or given["password_stdin"] or not sys.stderr.isatty()
+    usual = "user" if with_password else "device"
+    return way or (given_ways or [usual])[0], (rest[0] if rest else given["url"] or "")
+
+
+def _take(credentials: Any, granted: Json) -> None:
+    credentials.token = granted["access_token"]
+    credentials.refresh = granted["refresh_token"]
+    credentials.ends = time.time() + float(granted["expires_in"])
 
 
 def _secrets(way: str, given: Json, secret: str) -> Json:
+    if way == "device":
+        return {}
     if way == "token":
         return {"token": given["token"] or secret or _asked("Token", hidden=True)}
     if way == "application":

@@ -130,7 +130,7 @@ def test_every_permission_belongs_to_an_entity_and_a_role() -> None:
     only_administrator = {permission.entity for permission in set(Permission) - below}
     assert only_administrator == {
         "cluster", "job", "node_pool", "user", "group", "role", "service_account",
-        "access_key", "setting",
+        "access_key", "setting", "identity_provider",
     }  # fmt: skip
     assert len({role.id for role in ROLES.values()}) == len(ROLES)
     assert all(0 < role.id < 100 for role in ROLES.values())

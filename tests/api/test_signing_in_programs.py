@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import jwt
 import pytest
@@ -271,3 +272,57 @@ def test_tokens_of_others_are_401_with_the_reason(secret: dict[str, str]) -> Non
     assert told == [(token, (401, code)) for token, code in tried]
     assert knock(access) == (200, "")
     assert ask({"grantType": "refresh_token", "refreshToken": access}).status_code == 400
+
+
+def oauth(body: Any, **more: Any) -> Any:
+    form = "application/x-www-form-urlencoded"
+    return Client().post("/api/v2/token", urlencode(body, doseq=True), form, **more)
+
+
+def test_oauth_gives_the_same_tokens(secret: dict[str, str], user: User) -> None:
+    found = oauth({"grant_type": "client_credentials", "client_id": secret["clientID"],
+                   "client_secret": secret["clientSecret"]}).json()  # fmt: skip
+    assert found["token_type"] == "Bearer"
+    assert knock(found["access_token"]) == (200, "")
+    again = oauth({"grant_type": "refresh_token", "refresh_token": found["refresh_token"]}).json()
+    assert knock(again["access_token"]) == (200, "")
+    replayed = oauth({"grant_type": "refresh_token", "refresh_token": found["refresh_token"]})
+    assert (replayed.status_code, replayed.json()["error"]) == (400, "invalid_grant")
+    assert knock(again["access_token"]) == (401, "revoked")
+    text = base64.b64encode(f"{secret['clientID']}:{secret['clientSecret']}".encode()).decode()
+    by_header = {"Authorization": f"Basic {text}"}
+    answer = oauth({"grant_type": "client_credentials"}, headers=by_header)
+    assert answer.status_code == 200
+    oldest = Client().post("/v1/k8s/auth/oauth/apptoken", {
+        "id": secret["clientID"], "name": "ci", "secret": secret["clientSecret"],
+    }, "application/json")  # fmt: skip
+    assert knock(oldest.json()["access_token"]) == (200, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "invalid_request"),
+        ({"grant_type": "implicit"}, "unsupported_grant_type"),
+        ({"grant_type": "password", "username": "ada"}, "invalid_request"),
+        ({"grant_type": "password", "username": "ada", "password": "x"}, "invalid_grant"),
+        ({"grant_type": "client_credentials", "client_id": "x", "client_secret": "y"},
+         "invalid_client"),
+        ({"grant_type": ["password", "password"]}, "invalid_request"),
+        ({"grant_type": "refresh_token", "refresh_token": "a.b.c"}, "invalid_grant"),
+        ({"grant_type": "password", "username": "a\0", "password": "x"}, "invalid_request"),
+    ],
+)  # fmt: skip
+def test_oauth_tells_what_is_wrong_by_its_own_codes(user: User, body: Any, code: str) -> None:
+    answer = oauth(body)
+    assert (answer.status_code, answer.json()["error"]) == (400, code)
+
+
+def test_oauth_tells_who_signs_in_by_header_that_it_is_wrong(user: User) -> None:
+    answer = oauth({"grant_type": "client_credentials"}, headers={"Authorization": "Basic !"})
+    assert answer.status_code == 400
+    wrong = base64.b64encode(b"x:y").decode()
+    answer = oauth(
+        {"grant_type": "client_credentials"}, headers={"Authorization": f"Basic {wrong}"}
+    )
+    assert answer.status_code == 401

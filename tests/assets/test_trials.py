@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from assets import trials
 from assets.models import Asset, Credential
 from gangline.access.models import AccessRule
 from gangline.audit.models import AuditEntry
+from gangline.clusters import trials
 from gangline.db.clock import db_now
 from gangline.drivers.trials import running
 from gangline.drivers.trials.places import Outcome, Place, found

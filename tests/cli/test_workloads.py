@@ -1,12 +1,16 @@
 """What a person does with workloads at a terminal."""
 
 import json
+import re
 import stat
+import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
+from gangline_cli import devices
 from tests.cli.conftest import PROJECT, SMALL, Line
 from tests.cli.terminals import Terminal
 from tests.support.installation import Embedded
@@ -189,3 +193,44 @@ def test_attaching_and_what_an_earlier_attempt_said(site: Embedded, gangline: Li
     assert PROJECT in gangline.completed("config", "project", "")
     assert "projects" in gangline.completed("list", "proj")
     assert "--workers" in gangline.completed("submit-dist", "mpi", "--work")
+
+
+def test_a_code_that_is_allowed_on_a_page_signs_in(
+    site: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def allow(seconds: float) -> None:
+        """In place of waiting: the third time somebody has looked at the page."""
+        waits.append(seconds)
+        if len(waits) == 3:
+            found = re.search(r"\S+/device\?code=\S+", sys.stderr.getvalue())  # type: ignore[attr-defined]
+            assert found is not None
+            _allow(site, found[0])
+
+    monkeypatch.setattr(devices.time, "sleep", allow)
+    line = Line(tmp_path, site.url)
+    done = line("login", "device", site.url)
+    assert done.code == 0, done
+    assert waits == [5, 5, 10]
+    assert json.loads(line.ok("whoami", "-o", "json"))["username"] == "researcher"
+    kept = json.loads((tmp_path / "credentials.json").read_text())[site.url]
+    assert kept["refresh"]
+    assert kept["token"] not in done.out + done.err
+
+
+def _allow(site: Embedded, address: str) -> None:
+    link = re.search(r"https?://\S+", site.manage("sign-in-link", "researcher"))
+    assert link is not None
+    with httpx.Client(follow_redirects=True, headers={"Origin": site.url}) as browser:
+        page = browser.get(link[0]).text
+        browser.post(link[0], data={"csrfmiddlewaretoken": _csrf(page)})
+        page = browser.get(address).text
+        sent = {"code": address.rpartition("=")[2], "csrfmiddlewaretoken": _csrf(page)}
+        assert browser.post(f"{site.url}/device", data=sent | {"_go": "allow"}).is_success
+
+
+def _csrf(page: str) -> str:
+    found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    assert found is not None
+    return found[1]

@@ -10,7 +10,7 @@ from gangline.accounts.models import ClientSecret, User
 from gangline.audit.models import AuditEntry
 from gangline.db.clock import db_now
 from gangline.people.services import give
-from gangline.programs.models import ServiceAccount
+from gangline.programs.models import AccessKey, ServiceAccount
 from gangline.resources.services import make
 from tests.support.world import World, make_world
 
@@ -115,3 +115,44 @@ def test_older_addresses_ask_the_same_permissions(world: World) -> None:
             assert made.status_code == 403
     both = {str(account.pk), str(key.pk)}
     assert found == {"administrator": both, "head": {str(key.pk)}, "stranger": set()}
+
+
+def token_of(key: ClientSecret, address: str = "192.0.2.7") -> tuple[int, str]:
+    body = {"grantType": "client_credentials", "clientID": str(key.pk), "clientSecret": key.secret}
+    answer = Client().post("/api/v1/token", body, "application/json", REMOTE_ADDR=address)
+    return answer.status_code, answer.json().get("accessToken", "")
+
+
+def asks(token: str, method: str = "GET", address: str = "192.0.2.7") -> int:
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = Client().generic(method, "/api/v1/access-keys", b'{"name": "second"}',
+                              "application/json", headers=headers, REMOTE_ADDR=address)  # fmt: skip
+    return answer.status_code
+
+
+def test_a_key_is_good_until_its_end_from_its_addresses_for_what_it_is(world: World) -> None:
+    person = world.people["researcher-vision"]
+    limits = {"addresses": "192.0.2.0/24, 10.0.0.0/8", "is_read_only": True}
+    key = make("access_key", user=person, name="limited", **limits)
+    assert token_of(key, "198.51.100.1")[0] == 400
+    assert token_of(key, "::ffff:10.1.2.3")[0] == 200
+    status, token = token_of(key)
+    assert (status, asks(token), asks(token, address="198.51.100.1")) == (200, 200, 401)
+    assert asks(token, "POST") == 403
+    AccessKey.objects.update(is_read_only=False)
+    assert asks(token, "POST") == 201
+    AccessKey.objects.filter(pk=key.pk).update(expires_at=db_now())
+    assert (asks(token), token_of(key)[0]) == (401, 400)
+
+
+def test_limits_are_typed_shown_and_audited(world: World) -> None:
+    client = browser(world, "researcher-vision")
+    values = {"name": "limited", "addresses": "10.0.0.0/33", "expires_at": ""}
+    answer = client.post("/access-keys/new", values)
+    assert (answer.status_code, "10.0.0.0/33" in answer.content.decode()) == (422, True)
+    answer = client.post("/access-keys/new", values | {"addresses": "10.0.0.0/8"})
+    assert answer.status_code == 200
+    key = AccessKey.objects.get()
+    assert "10.0.0.0/8" in client.get(f"/access-keys/{key.pk}").content.decode()
+    detail = AuditEntry.objects.get(action="access_key.create").detail
+    assert detail["addresses"] == "10.0.0.0/8"

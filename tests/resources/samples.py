@@ -20,6 +20,19 @@ from . import asset_samples, credential_samples
 from .sample import Sample
 
 
+def _alias(name: str) -> str:
+    return name.lower().replace(" ", "-").replace("_", "-")[:40]
+
+
+def _provider(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "alias": _alias(name),
+        "issuer": "https://login.example.com",
+        "client_id": "gangline",
+    }
+
+
 def _person(name: str) -> User:
     return User.objects.filter(username=name).first() or create_user(username=name)
 
@@ -126,6 +139,60 @@ SAMPLES: dict[str, Sample] = {
         bad=tuple(("name", name) for name in _BAD_NAMES),
         bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("userId", 1)),
         shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
+    "identity_provider": Sample(
+        make=lambda world, name: make(
+            "identity_provider", parts={"client_secret": "c4n4ry-x1"}, **_provider(name)
+        ),
+        form=lambda world, name: (
+            _provider(name)
+            | {
+                "client_secret": "c4n4ry-x1",
+                "makes_users": "on",
+                "is_enabled": "on",
+                "username_claim": "name",
+                "email_claim": "email",
+                "name_claim": "name",
+                "scopes": "openid",
+            }
+        ),
+        body=lambda world, name: {
+            "name": name,
+            "alias": _alias(name),
+            "type": "oidc",
+            "oidcData": {
+                "clientId": "gangline",
+                "clientSecret": "c4n4ry-x1",
+                "issuer": "https://login.example.com",
+                "scopes": ["openid"],
+            },
+            "mappers": {"groups": "roles"},
+        },
+        edit={"client_id": "other"},
+        body_edit={"oidcData": {"clientId": "other"}},
+        bad=(
+            ("name", ""),
+            ("alias", "Bad Alias"),
+            ("issuer", "http://login.example.com"),
+            ("client_secret", ""),
+            ("scopes", "profile"),
+            ("username_claim", "two words"),
+        ),
+        bad_body=(
+            ("name", 7),
+            ("alias", "A"),
+            ("type", "saml"),
+            ("oidcData", {"clientId": 7}),
+            ("oidcData", {"clientID": "x"}),
+            ("oidcData", {"scopes": "openid"}),
+            ("oidcData", {"issuer": "ftp://x"}),
+            ("mappers", {"uid": "x"}),
+            ("isEnabled", "yes"),
+            ("nme", "x"),
+        ),
+        secret_field="client_secret",
+        name_field="alias",
         left_out={"in_use": "nothing uses it"},
     ),
     "shelf": Sample(

@@ -82,6 +82,10 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/logs": {
         "GET": codes(200, 200, 404, viewer__vision=403, own__role=403)
     },
+    f"v1/workloads/{_WORKLOAD}/files": {
+        "GET": codes(409, 409, 404, viewer__vision=403, own__role=403)
+    },
+    f"v1/workloads/{_WORKLOAD}/files/content": {"GET": BAD},
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
     "v1/me": {"GET": EVERYBODY},
@@ -110,12 +114,17 @@ OF_TYPES = {
     for end in ("", "/count", "/<uuid:pk>")
 }
 """Credentials at the addresses of their types: tests/assets/test_credentials.py."""
-WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
-"""The first takes credentials, the description names no data; the last one is the 404."""
+SIGN_IN = {"v1/token", "v2/token", "v1/device"}
+"""They take credentials; the last lets a program ask for some."""
+DESCRIBED = {"v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+"""The description names no data; the last one is the 404."""
+WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | SIGN_IN | DESCRIBED
 
 TOOL_GATE = "tools/<uuid:workload_id>/<slug:name>/auth"
 """Asked by an ingress, which wants a status and no page."""
-PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme", TOOL_GATE}
+SIGNING_IN = {"login/with/<slug:alias>", "login/with/<slug:alias>/back"}
+"""404 for a provider that there is not: tests/identity."""
+PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme", TOOL_GATE, *SIGNING_IN}
 FOR_DEVELOPERS = {"styleguide"}
 """404 unless the server runs in debug mode."""
 
@@ -266,6 +275,7 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
     "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
+    "identity_provider-test": ("POST", P.IDENTITY_PROVIDER_EDIT),
     "git-test": ("POST", P.DATA_SOURCE_EDIT),
     "s3-test": ("POST", P.DATA_SOURCE_EDIT),
     "personal_credential-values": ("GET", None),
@@ -317,11 +327,15 @@ OTHER_PAGES = {
     "": {"home", "settings", "environment", "tokens", "account", "theme", "login", "logout",
          "enter", "styleguide", "access-check"},
     "workload-": {"list", "export", "changes", "bulk", "bulk-result", "bulk-retry", "new", "act",
-                  "detail", "detail-changes", "log", "log-download", "tab", "report", "figures"},
+                  "detail", "detail-changes", "log", "log-download", "file", "tab", "report",
+                  "figures"},
     "draft-": {"step", "discard", "start", "yaml", "as"},
     "tool-": {"open", "auth"},
     "policy-": {"list", "edit", "delete"},
     "job-": {"look", "cancel"},
+    "device": {""},
+    "program-": {"end"},
+    "provider-": {"begin", "come-back", "connect"},
     "orphan-": {"delete", "ignore", "list"},
     "token-": {"create", "revoke"},
     "table-": {"views"},

@@ -32,6 +32,7 @@ _RESULTS = "GANGLINE_TEST_RESULTS"
 _PART_OF_FIXTURE = {
     "bed": "kubernetes",
     "chromium": "chromium",
+    "company": "oidc",
     "postgres_server": "postgres",
     "redis_server": "redis",
     "slurm_lab": "slurm",

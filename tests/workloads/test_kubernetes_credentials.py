@@ -105,6 +105,8 @@ def test_a_credential_is_copied_used_rotated_and_removed(engine: KubernetesEngin
     assert CANARY not in json.dumps([pod, engine.object(workload)])
     assert CANARY not in json.dumps(current_attempt(workload).rendered)
 
+    _stays_that_of_others(engine)
+
     # Given other values, and mended after somebody has deleted it.
     update(get("credential"), actor=None, obj=token, values={"given": pairs("rotated")})
     comes_to(engine, token, {"token": "rotated"})
@@ -133,6 +135,30 @@ def test_a_credential_is_copied_used_rotated_and_removed(engine: KubernetesEngin
 
     wait_for(forgotten, seconds=30, what="the end of every row")
     assert Credential.objects.count() == 2
+
+
+def _stays_that_of_others(engine: KubernetesEngine) -> None:
+    """A Secret of others is found, or said to be missing, and outlives the credential."""
+    scope, api = engine.project.scope, engine.bed.client
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "theirs"}}
+    assert api.create(SECRETS, engine.namespace, {**body, "stringData": {"token": CANARY}}).ok
+    before = secret(engine, "theirs")
+    states = {}
+    for name in ("theirs", "nowhere"):
+        one = make("credential", scope=scope, name=name, kind="genericSecret",
+                   given={"existingSecretName": name})  # fmt: skip
+
+        def is_looked_for(owner: str = str(one.pk)) -> bool:
+            look()
+            return ClusterObject.objects.get(owner_id=owner).state != "waiting"
+
+        wait_for(is_looked_for, seconds=30)
+        row = ClusterObject.objects.get(owner_id=str(one.pk))
+        states[name] = (row.state, (row.problem or {}).get("code"))
+        delete(get("credential"), actor=None, obj=one)
+    assert states == {"theirs": ("ok", None), "nowhere": ("failed", "missing:object")}
+    look()
+    assert secret(engine, "theirs") == before
 
 
 def comes_to(engine: KubernetesEngine, one: Credential, data: dict[str, str]) -> None:

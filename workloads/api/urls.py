@@ -5,6 +5,7 @@ from django.urls import path
 from workloads.api import (
     batch,
     errors,  # noqa: F401  registers how refusals are answered
+    files,
     logs,
     metrics,
     pods,
@@ -38,5 +39,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/pods/<slug:pod>/exec", terminals.PodExec.as_view()),
     path("workloads/<uuid:workload_id>/events", views.WorkloadEvents.as_view()),
     path("workloads/<uuid:workload_id>/history", views.WorkloadHistory.as_view()),
+    path("workloads/<uuid:workload_id>/files", files.WorkloadFiles.as_view()),
+    path("workloads/<uuid:workload_id>/files/content", files.WorkloadFileContent.as_view()),
     path("workloads/<uuid:workload_id>/logs", logs.WorkloadLogs.as_view()),
 ]

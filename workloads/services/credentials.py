@@ -58,7 +58,7 @@ def attached(known: list[Credential], image: str) -> list[Credential]:
     return [
         one
         for one in known
-        if one.type.pulls and one.owner_id is None and serves(one.shown["url"], image)
+        if one.type.pulls and one.owner_id is None and serves(one.shown.get("url", ""), image)
     ]
 
 
@@ -84,7 +84,7 @@ def let_go(workload: Workload) -> None:
 
 def values_of(workload: Workload) -> dict[str, Mapping[str, str]]:
     """What the credentials of a workload hold, by their names. Raises `store.CannotUse`."""
-    rows = Credential.objects.filter(uses__workload=workload)
+    rows = Credential.objects.filter(uses__workload=workload, is_ours=True)
     return {one.object_name: store.data_of(one) for one in rows}
 
 
@@ -107,7 +107,8 @@ def problems(
     }
     named = list(references(values))
     usable = list(store.usable(project.scope, owner)) if named else []
-    judged = _Judge(values, usable, takes_others=cluster.engine.keeps_secrets)
+    missing = copies.missing_in(project, usable)
+    judged = _Judge(values, usable, missing, takes_others=cluster.engine.keeps_secrets)
     found = [*(p for ref in named if (p := judged.problem(ref))), *_unfilled(values)]
     for problem in found:
         yield problem.at(path=as_sent(problem, resolution.effective))
@@ -117,6 +118,8 @@ def problems(
 class _Judge:
     values: Mapping[str, Any]
     usable: list[Credential]
+    missing: Mapping[Any, str]
+    """Why the Secret of a credential is not there, by credential."""
     takes_others: bool
     """Secrets that people made on the cluster can be named too."""
 
@@ -132,11 +135,16 @@ class _Judge:
         if ref.note.kinds and one.kind not in ref.note.kinds:
             kind, code = one.type.label, "options:credential_type"
             return self._refused(ref, code, self._names(ref), type=kind)
-        if ref.key is not None and ref.key not in one.keys:
+        if not one.is_ours and not self.takes_others:
+            return self._refused(ref, "options:secret_engine", self._names(ref))
+        if why := self.missing.get(one.pk):
+            return self._refused(ref, "options:secret_missing", self._names(ref), why=why)
+        is_known = one.is_ours or bool(one.keys)
+        if ref.key is not None and is_known and ref.key not in one.keys:
             accepted = one_of(one.keys) if one.keys else "a credential that has keys"
             return self._refused(ref, "options:credential_key", accepted, at_key=True)
         image = self.values.get(f"{ref.role}.image")
-        if ref.field.path != PULL or not isinstance(image, str) or not one.type.pulls:
+        if ref.field.path != PULL or not isinstance(image, str) or "url" not in one.shown:
             return None
         url, host = one.shown["url"], image_host(image)
         if serves(url, image):
@@ -148,6 +156,8 @@ class _Judge:
             name
             for name, one in store.by_name(self.usable).items()
             if bool(one.owner_id) == ref.is_personal
+            and (one.is_ours or self.takes_others)
+            and one.pk not in self.missing
             and (not ref.note.kinds or one.kind in ref.note.kinds)
         ]
         return one_of(fit[:SHOWN]) if fit else "none yet: create a credential first"

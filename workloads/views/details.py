@@ -34,13 +34,14 @@ from workloads.selectors import details
 from workloads.selectors.ingredients import ingredients
 from workloads.selectors.origins import origins_in_words
 from workloads.terminals import tickets
-from workloads.views import log_page, report
+from workloads.views import files, log_page, report
 
 TABS = {
     "overview": "Overview",
     "pods": "Pods",
     "logs": "Logs",
     "terminal": "Terminal",
+    "files": "Files",
     "events": "Events",
     "report": "Report",
     "spec": "Spec",
@@ -94,6 +95,8 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
         context |= log_page.context(request, workload)
     if tab == "report":
         context |= report.context(request, workload, context["parts"]["report"])
+    if tab == "files":
+        context |= files.context(request, workload)
     if tab == "terminal":
         context |= _terminals(workload, actor.user)
     if tab == "overview":

@@ -26,6 +26,7 @@ ENTITIES = {
     "access_rule": ("Access rules", "access rules"),
     "service_account": ("Service accounts", "service accounts"),
     "access_key": ("Access keys", "access keys of others"),
+    "identity_provider": ("Identity providers", "identity providers"),
     "setting": ("Settings", "settings"),
     "audit": ("Audit log", "the audit log"),
 }
@@ -135,6 +136,11 @@ class Permission(StrEnum):
     ACCESS_KEY_VIEW = "access_key.view"
     """Keys of others; one's own need no permission."""
     ACCESS_KEY_DELETE = "access_key.delete"
+    IDENTITY_PROVIDER_VIEW = "identity_provider.view"
+    IDENTITY_PROVIDER_CREATE = "identity_provider.create"
+    """With edit: decide who gets into which accounts and groups."""
+    IDENTITY_PROVIDER_EDIT = "identity_provider.edit"
+    IDENTITY_PROVIDER_DELETE = "identity_provider.delete"
     SETTING_VIEW = "setting.view"
     SETTING_EDIT = "setting.edit"
     AUDIT_VIEW = "audit.view"

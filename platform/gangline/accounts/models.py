@@ -4,6 +4,7 @@ import hashlib
 import re
 import secrets
 import uuid
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from django.contrib.auth.models import AbstractUser
@@ -16,6 +17,7 @@ from django.utils import timezone
 from gangline.db.clock import db_now
 from gangline.db.fields import FoldedField, Folding
 from gangline.db.versioned import Versioned
+from gangline.drivers.addresses import networks
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@%+-]{0,148}[A-Za-z0-9])?\Z")
 
@@ -33,6 +35,14 @@ def user_name(name: str) -> None:
             "name",
             {"value": name},
         )
+
+
+def address_ranges(text: str) -> None:
+    """Raise ValidationError for what is no list of networks."""
+    try:
+        networks(text)
+    except ValueError as error:
+        raise ValidationError(f"{error}.", "network", {"value": text[:60]}) from None
 
 
 class User(Folding, AbstractUser, Versioned):
@@ -136,6 +146,19 @@ class ClientSecret(models.Model):
     created_by = models.ForeignKey(
         User, models.SET_NULL, null=True, related_name="+", editable=False
     )
+    expires_at = models.DateTimeField(
+        "ends", null=True, blank=True, help_text="Empty: it does not end. In UTC."
+    )
+    addresses = models.CharField(
+        "allowed addresses",
+        max_length=500,
+        blank=True,
+        validators=[address_ranges],
+        help_text="Networks separated by commas, such as 10.0.0.0/8, 192.0.2.7. Empty: any.",
+    )
+    is_read_only = models.BooleanField(
+        "read only", default=False, help_text="It looks and changes nothing, whatever roles allow."
+    )
     rotated_at = models.DateTimeField(null=True, editable=False)
     last_used_at = models.DateTimeField("last used", null=True, editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
@@ -162,6 +185,20 @@ class ClientSecret(models.Model):
             self.renew()
         super().save(*args, **kwargs)
 
+    def takes(self, address: str) -> bool:
+        """Whether it is good now, for who comes from ``address``."""
+        if self.expires_at is not None and self.expires_at <= db_now():
+            return False
+        if not self.addresses:
+            return True
+        try:
+            come_from = ip_address(address)
+        except ValueError:
+            return False
+        if isinstance(come_from, IPv6Address) and come_from.ipv4_mapped:
+            come_from = come_from.ipv4_mapped
+        return any(come_from in network for network in networks(self.addresses))
+
     def renew(self) -> str:
         """Put a new secret in the place of the old one; to be saved. Returns its hash."""
         self.secret = secrets.token_urlsafe(32)
@@ -180,6 +217,8 @@ class TokenSession(models.Model):
     """Changes with the password; empty for a client secret."""
     refreshed = models.PositiveIntegerField(default=0)
     """How often. A refresh token holds this number and is good for one use."""
+    name = models.CharField(max_length=63, blank=True)
+    """Of a program that a person let in by its code: what it calls itself."""
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)
 
@@ -190,6 +229,30 @@ class TokenSession(models.Model):
     def kid(self) -> str:
         """What the audit log names it by, as it does an API token."""
         return (self.client_id or self.pk).hex[:16]
+
+
+class DeviceRequest(models.Model):
+    """A program asks to be signed in by who types its code into a page (RFC 8628).
+
+    Of both codes only the SHA-256 is stored.
+    """
+
+    device_hash = models.CharField(max_length=64, primary_key=True)
+    user_hash = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=63)
+    """What the program calls itself."""
+    address = models.GenericIPAddressField(null=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    interval = models.PositiveSmallIntegerField()
+    """Seconds that have to lie between two questions."""
+    asked_at = models.DateTimeField(null=True)
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
+    """Who decided."""
+    is_allowed = models.BooleanField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} from {self.address}"
 
 
 class SignInLink(models.Model):

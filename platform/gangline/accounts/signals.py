@@ -16,3 +16,6 @@ link_used = Signal()
 
 tokens_granted = Signal()
 """Sent with ``session`` (a TokenSession) and ``request``: a program signed in."""
+
+device_decided = Signal()
+"""Sent with ``asked`` (a DeviceRequest), ``user``, ``request`` and ``allowed``."""

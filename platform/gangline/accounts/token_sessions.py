@@ -43,7 +43,7 @@ class TemporaryPassword(NotGranted):
 
 
 class TokenRefused(Exception):
-    """``code``: ``invalid``, ``expired`` or ``revoked``."""
+    """``code``: ``invalid``, ``expired``, ``revoked`` or ``limited``."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -94,9 +94,12 @@ def sign_in_by_secret(request: HttpRequest, client_id: str, secret: str) -> Toke
         client = ClientSecret.objects.filter(
             pk=client_id, secret_hash=hash_of(secret), revoked_at=None
         )
+        known = client.first()
+        if known is None or not known.takes(request.META.get("REMOTE_ADDR") or ""):
+            raise NotGranted
         if not client.update(last_used_at=now):
             raise NotGranted
-        return _open(request, user, client.get())
+        return open_session(request, user, known)
 
 
 def sign_in_by_password(request: HttpRequest, username: str, password: str) -> Tokens:
@@ -107,7 +110,7 @@ def sign_in_by_password(request: HttpRequest, username: str, password: str) -> T
     if user.password_is_temporary:
         raise TemporaryPassword
     with transaction.atomic():
-        return _open(request, user, None)
+        return open_session(request, user, None)
 
 
 def refresh(text: str) -> Tokens:
@@ -122,29 +125,39 @@ def refresh(text: str) -> Tokens:
         raise NotGranted from error
     mine = TokenSession.objects.filter(pk=claims["sid"])
     moved = mine.filter(refreshed=claims["n"]).update(refreshed=F("refreshed") + 1)
-    session = mine.select_related("user").first()
+    session = mine.select_related("user", "client").first()
     if not moved or session is None or not _is_alive(session):
         mine.delete()
         raise NotGranted
     return _tokens(session)
 
 
-def session_of(text: str) -> TokenSession:
-    """The live session of an access token, with its active user. Raises TokenRefused."""
+def session_of(text: str, address: str) -> TokenSession:
+    """The live session of an access token, with its active user. Raises TokenRefused.
+
+    What its client secret is limited to holds at every request, from ``address``.
+    """
     claims = _claims(text, ACCESS)
-    session = TokenSession.objects.select_related("user").filter(pk=claims["sid"]).first()
+    sessions = TokenSession.objects.select_related("user", "client")
+    session = sessions.filter(pk=claims["sid"]).first()
     if session is None or not _is_alive(session):
         raise TokenRefused("revoked")
+    if session.client is not None and not session.client.takes(address):
+        raise TokenRefused("limited")
     return session
 
 
-def _open(request: HttpRequest, user: User, client: ClientSecret | None) -> Tokens:
+def open_session(
+    request: HttpRequest, user: User, client: ClientSecret | None, *, name: str = ""
+) -> Tokens:
+    """Tokens for who was found to be ``user``; ``name`` is that of a program they let in."""
     now = db_now()
     TokenSession.objects.filter(expires_at__lt=now).delete()
     User.objects.filter(pk=user.pk).update(last_login=now)
     session = TokenSession.objects.create(
         user=user,
         client=client,
+        name=name,
         password_mark="" if client else user.get_session_auth_hash(),
         created_at=now,
         expires_at=now + timedelta(seconds=SESSION_SECONDS),

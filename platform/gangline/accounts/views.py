@@ -1,6 +1,7 @@
 """Sign in, sign out, sign-in links."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from gangline.lib.answers import error_body
 
-from . import middleware, signals
+from . import middleware, signals, ways
 from .forms import LOCKED, NewPasswordForm, SignInForm
 from .models import SignInLink, User
 from .services import live_link, use_sign_in_link
@@ -45,8 +46,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session; the next page is the sign-in page."""
+    came_by = request.session.get(ways.CAME_BY, "")
     logout(request)
-    return HttpResponseRedirect(resolve_url("login"))
+    left = f"?{urlencode({'left': came_by})}" if came_by else ""
+    return HttpResponseRedirect(resolve_url("login") + left)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -124,7 +127,25 @@ def _link_page(
     return render(request, "accounts/sign_in_link.html", context, status=status)
 
 
-def _page(request: HttpRequest, form: SignInForm, target: str, status: int = 200) -> HttpResponse:
+def sign_in_page(
+    request: HttpRequest, target: str, *, problem: str = "", status: int = 200
+) -> HttpResponse:
+    """The page with an empty form; ``problem``: why another way in has failed."""
+    return _page(request, SignInForm(request), target, status=status, problem=problem)
+
+
+def _page(
+    request: HttpRequest, form: SignInForm, target: str, status: int = 200, problem: str = ""
+) -> HttpResponse:
     ended = "gangline.session_ended" in request.META
-    context = {"form": form, "next": target, "notice": SESSION_ENDED if ended else ""}
+    offered = ways.offered(request, target)
+    left = request.GET.get("left", "")
+    context = {
+        "form": form,
+        "next": target,
+        "notice": SESSION_ENDED if ended else "",
+        "problem": problem,
+        "ways": offered,
+        "left": next((way for way in offered if left and way.key == left), None),
+    }
     return render(request, "accounts/login.html", context, status=status)

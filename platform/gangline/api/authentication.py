@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from gangline.accounts.models import ApiToken, TokenSession, User
@@ -15,6 +16,7 @@ from gangline.accounts.token_sessions import TokenRefused, session_of
 REFUSED = {
     "invalid": "The token is not valid: it is unknown, expired or revoked.",
     "expired": "The token has expired. Get a new one from /api/v1/token.",
+    "limited": "The key has ended, or is not for requests from this address.",
     "revoked": "The token was revoked, or its owner was deactivated.",
 }
 """By the code that the answer carries."""
@@ -32,18 +34,27 @@ class TokenAuthentication(BaseAuthentication):
             said = "Authorization must be: Bearer <token>."
             raise exceptions.AuthenticationFailed(said, "scheme")
         try:
-            token = _token(text.decode("ascii", errors="replace"))
+            token = _token(
+                text.decode("ascii", errors="replace"), request.META.get("REMOTE_ADDR") or ""
+            )
         except TokenRefused as error:
             raise exceptions.AuthenticationFailed(REFUSED[error.code], error.code) from error
+        if request.method not in SAFE_METHODS and _only_reads(token):
+            raise exceptions.PermissionDenied("This key is read only.")
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="gangline"'
 
 
-def _token(text: str) -> ApiToken | TokenSession:
+def _only_reads(token: ApiToken | TokenSession) -> bool:
+    client = token.client if isinstance(token, TokenSession) else None
+    return client is not None and client.is_read_only
+
+
+def _token(text: str, address: str) -> ApiToken | TokenSession:
     if not text.startswith(TOKEN_PREFIX):
-        return session_of(text)
+        return session_of(text, address)
     token = token_of(text)
     if token is None:
         raise TokenRefused("invalid")

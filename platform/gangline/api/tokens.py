@@ -85,9 +85,9 @@ class Token(APIView):
         try:
             granted = _grant(request, grant, *(given[name] for name in needed))
         except tokens.TemporaryPassword as error:
-            raise BadBody([_wrong("password", "temporary")]) from error
+            raise BadBody([wrong("password", "temporary")]) from error
         except tokens.NotGranted as error:
-            raise BadBody([_wrong(needed[-1], _NOT_GRANTED[grant])]) from error
+            raise BadBody([wrong(needed[-1], _NOT_GRANTED[grant])]) from error
         return Response(
             {
                 "accessToken": granted.access,
@@ -117,16 +117,16 @@ def _grant(request: Request, grant: str, first: str, second: str = "") -> tokens
 def _read(body: Any) -> dict[str, str]:
     """The fields of the request by their names, all that its grant needs. Raises BadBody."""
     if not isinstance(body, dict):
-        raise BadBody([_wrong("", "type", "one JSON object")])
+        raise BadBody([wrong("", "type", "one JSON object")])
     own_names = {name.lower(): name for name in FIELDS}
     given: dict[str, Any] = {}
     problems: list[Problem] = []
     for key, value in body.items():
         name = own_names.get(key.lower())
         if name is None:
-            problems.append(_wrong(key, "unknown", ", ".join(FIELDS)))
+            problems.append(wrong(key, "unknown", ", ".join(FIELDS)))
         elif name in given:
-            problems.append(_wrong(name, "unique:key", "each field once"))
+            problems.append(wrong(name, "unique:key", "each field once"))
         elif value is not None:
             given[name] = value
     problems += _problems(given)
@@ -139,23 +139,23 @@ def _problems(given: dict[str, Any]) -> Iterator[Problem]:
     for name, value in given.items():
         longest = _LONGEST_NAME if name in ("username", "clientID", "appID") else _LONGEST
         if not isinstance(value, str):
-            yield _wrong(name, "type", "a text")
+            yield wrong(name, "type", "a text")
         elif len(value) > longest:
-            yield _wrong(name, "maxLength", most=longest)
+            yield wrong(name, "maxLength", most=longest)
     grant = given.get("grantType", "")
     if not isinstance(grant, str):
         return
     if not grant:
-        yield _wrong("grantType", "required", _ACCEPTED)
+        yield wrong("grantType", "required", _ACCEPTED)
     elif grant in NOT_OFFERED:
-        yield _wrong("grantType", "options:no_idp", _ACCEPTED, value=grant)
+        yield wrong("grantType", "options:no_idp", _ACCEPTED, value=grant)
     elif grant not in GRANTS:
-        yield _wrong("grantType", "options:grant", _ACCEPTED, value=grant)
+        yield wrong("grantType", "options:grant", _ACCEPTED, value=grant)
     for name in GRANTS.get(grant, ()):
         if given.get(name, "") == "":
-            yield _wrong(name, "required:by", "a text", by=grant)
+            yield wrong(name, "required:by", "a text", by=grant)
 
 
-def _wrong(path: str, code: str, accepted: str = "", **params: Any) -> Problem:
+def wrong(path: str, code: str, accepted: str = "", **params: Any) -> Problem:
     """``value`` only of what is no secret."""
     return Problem.of(Role.WORKLOAD, path, code, accepted=accepted, **params)

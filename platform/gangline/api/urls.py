@@ -2,10 +2,12 @@
 
 from django.urls import path, re_path
 
-from . import tokens, views
+from . import oauth, tokens, views
 
 urlpatterns = [
     path("v1/token", tokens.Token.as_view()),
+    path("v2/token", oauth.OAuthToken.as_view()),
+    path("v1/device", oauth.Device.as_view()),
     path("v1/openapi.json", views.openapi, name="openapi"),
     path("v1/openapi.yaml", views.openapi_yaml, name="openapi-yaml"),
     re_path(r"^.*\Z", views.nothing_here),

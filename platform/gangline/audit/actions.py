@@ -10,6 +10,7 @@ WORKLOAD_RESUME = "workload.resume"
 WORKLOAD_RERUN = "workload.rerun"
 WORKLOAD_DELETE = "workload.delete"
 WORKLOAD_LOG_DOWNLOAD = "workload.log_download"
+WORKLOAD_FILE_DOWNLOAD = "workload.file_download"
 TERMINAL_OPEN = "workload.terminal_open"
 TERMINAL_CLOSE = "workload.terminal_close"
 POLICY_SAVE = "policy.save"
@@ -29,6 +30,10 @@ SIGNED_OUT = "user.sign_out"
 TOKEN_CREATE = "token.create"  # noqa: S105
 TOKEN_REVOKE = "token.revoke"  # noqa: S105
 LINK_CREATE = "sign_in_link.create"
+DEVICE_ALLOW = "program.allow"
+DEVICE_DENY = "program.deny"
+PROGRAM_END = "program.end"
+"""A program that was let in by a code is signed out."""
 SIGN_IN = "session.sign_in"
 SIGN_IN_FAILED = "session.sign_in_failed"
 SIGN_IN_LOCKED = "session.locked_out"
@@ -43,6 +48,7 @@ ACTIONS = frozenset(
 _KINDS = {"sign_in_link": "sign-in link", "token": "API token", "orphan": "unmanaged object"}
 _WORDS = {
     WORKLOAD_LOG_DOWNLOAD: "Download log",
+    WORKLOAD_FILE_DOWNLOAD: "Download file",
     TERMINAL_OPEN: "Open terminal",
     TERMINAL_CLOSE: "Close terminal",
     WORKLOAD_RERUN: "Run workload again",
@@ -52,6 +58,9 @@ _WORDS = {
     PASSWORD_RESET: "Reset password",
     PASSWORD_CHANGE: "Change password",
     SIGNED_OUT: "Sign user out",
+    DEVICE_ALLOW: "Let a program in",
+    DEVICE_DENY: "Turn a program away",
+    PROGRAM_END: "Sign a program out",
     SIGN_IN: "Sign in",
     SIGN_IN_FAILED: "Failed sign-in",
     SIGN_IN_LOCKED: "Sign-in locked",

@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from gangline.accounts import signals
-from gangline.accounts.models import ApiToken, TokenSession, User
+from gangline.accounts.models import ApiToken, DeviceRequest, TokenSession, User
 
 from . import actions
 from .services import record, record_denied, record_of_user
@@ -58,19 +58,22 @@ def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -
 def _failed(
     sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    _kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""), request)
+    kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""), request)
 
 
 @receiver(user_locked_out)
 def _locked(
     sender: Any, username: str | None = None, request: HttpRequest | None = None, **_: Any
 ) -> None:
-    _kept_out(actions.SIGN_IN_LOCKED, username or "", request)
+    kept_out(actions.SIGN_IN_LOCKED, username or "", request)
 
 
-def _kept_out(action: str, username: str, request: HttpRequest | None) -> None:
+def kept_out(action: str, username: str, request: HttpRequest | None, reason: str = "") -> None:
+    """Somebody who wanted to sign in and could not."""
     visitor = _visitor(None, request)
-    record_denied(actor=visitor, action=action, object_type="user", object_name=username)
+    record_denied(
+        actor=visitor, action=action, object_type="user", object_name=username, reason=reason
+    )
 
 
 @receiver(signals.token_made)
@@ -97,3 +100,16 @@ def _about_token(action: str, token: ApiToken, by: User | None) -> None:
 @receiver(signals.link_made)
 def _link_made(sender: Any, user: User, by: User | None, **_: Any) -> None:
     record_of_user(_Visitor(user=by) if by else None, actions.LINK_CREATE, user)
+
+
+@receiver(signals.device_decided)
+def _device_decided(
+    sender: Any, asked: DeviceRequest, user: User, request: HttpRequest, allowed: bool, **_: Any
+) -> None:
+    record(
+        actor=_visitor(user, request),
+        action=actions.DEVICE_ALLOW if allowed else actions.DEVICE_DENY,
+        object_type="program",
+        object_name=asked.name,
+        detail={"address": asked.address or ""},
+    )

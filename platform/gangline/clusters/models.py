@@ -462,6 +462,8 @@ class ClusterObject(models.Model):
     kind = models.CharField(max_length=63)
     namespace = models.CharField(max_length=63, blank=True)
     name = models.CharField(max_length=253)
+    looked_for_by = models.CharField(max_length=40, blank=True)
+    """The owner of one that others made: several of ours may look for the same object."""
     wanted = models.JSONField(default=dict)
     """The object as it should be, without what the cluster adds."""
     wanted_hash = models.CharField(max_length=64, blank=True)
@@ -476,7 +478,8 @@ class ClusterObject(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "kind", "namespace", "name"], name="object_on_cluster"
+                fields=["cluster", "kind", "namespace", "name", "looked_for_by"],
+                name="object_on_cluster",
             )
         ]
 

@@ -59,14 +59,19 @@ def fill_with(owner_type: str, filler: Callable[[ClusterObject], Filled]) -> Non
 
 
 def want(cluster: Cluster, owner: tuple[str, str], wanted: Mapping[str, Any]) -> ClusterObject:
-    """Keep ``wanted`` (a manifest) on the cluster for ``owner`` (key of a resource, id)."""
+    """Keep ``wanted`` (a manifest) on the cluster for ``owner`` (key of a resource, id).
+
+    Without content it is an object that others made, which is only looked for.
+    """
     meta = wanted["metadata"]
+    is_others = KeptObject(wanted["kind"], "", meta["name"], wanted).is_others
     with transaction.atomic():
         row, _ = ClusterObject.objects.get_or_create(
             cluster=cluster,
             kind=wanted["kind"],
             namespace=meta.get("namespace", ""),
             name=meta["name"],
+            looked_for_by=owner[1] if is_others else "",
             defaults={"owner_type": owner[0], "owner_id": owner[1]},
         )
         row = locked(ClusterObject.objects.filter(pk=row.pk)).get()

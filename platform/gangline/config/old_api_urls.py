@@ -1,9 +1,15 @@
 """The REST API below ``/v1/``, where clients know some of it from before."""
 
-from django.urls import re_path
+from django.urls import path, re_path
 
 from gangline.administration.api_urls import SETTINGS
+from gangline.api.oauth import AppToken
 from gangline.api.views import nothing_here
 from gangline.clusters.api_urls import K8S
 
-urlpatterns = [*SETTINGS, *K8S, re_path(r"^.*\Z", nothing_here)]
+urlpatterns = [
+    path("k8s/auth/oauth/apptoken", AppToken.as_view()),
+    *SETTINGS,
+    *K8S,
+    re_path(r"^.*\Z", nothing_here),
+]

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from gangline.config import views
+from gangline.config import devices, views
 from gangline.config.on_demand import on_demand
 
 API = "gangline.config.api_urls"
@@ -17,6 +17,7 @@ urlpatterns = [
     on_demand("api/", API),
     path("", include("workloads.urls")),
     path("", include("gangline.accounts.urls")),
+    path("", include("gangline.identity.urls")),
     path("", include("gangline.web.urls")),
     path("", include("gangline.tables.saved")),
     path("", include("gangline.clusters.urls")),
@@ -28,5 +29,7 @@ urlpatterns = [
     path("account/tokens", views.tokens_page, name="tokens"),
     path("account/tokens/new", views.token_create, name="token-create"),
     path("account/tokens/<slug:kid>/revoke", views.token_revoke, name="token-revoke"),
+    path("device", devices.device, name="device"),
+    path("account/programs/<uuid:session_id>/end", devices.program_end, name="program-end"),
     on_demand("v1/", "gangline.config.old_api_urls"),
 ]

@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gangline.access.actor import actor_of
+from gangline.accounts.devices import programs_of
 from gangline.accounts.models import ApiToken, User
 from gangline.accounts.services import CannotMake, make_token, revoke_token
 from gangline.db.clock import db_now
@@ -66,6 +67,7 @@ def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpRes
     tokens = ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=db_now())
     context = {
         "tokens": tokens.order_by("-created_at"),
+        "programs": programs_of(user),
         "lifetimes": LIFETIMES,
         # Its addresses are loaded when they are first asked for, so their names are not known yet.
         "contract_url": "/api/v1/openapi.yaml",

@@ -58,7 +58,7 @@ def counts() -> dict[str, int]:
     """How many credentials each key seals."""
     found: dict[str, int] = {}
     for column in _columns:
-        rows = column.model._default_manager.values_list("sealed", flat=True)
+        rows = column.model._default_manager.exclude(sealed="").values_list("sealed", flat=True)
         for sealed in rows.iterator():
             found[key_of(sealed)] = found.get(key_of(sealed), 0) + 1
     return found
@@ -106,7 +106,7 @@ def _elsewhere(column: SealedColumn, keyring: Keyring) -> Iterator[Any]:
     last = None
     while True:
         rows = column.model._default_manager.select_related(*column.related).order_by("pk")
-        rows = rows.exclude(sealed__startswith=f"v1.{keyring.current}.")
+        rows = rows.exclude(sealed__startswith=f"v1.{keyring.current}.").exclude(sealed="")
         batch: list[Any] = list((rows.filter(pk__gt=last) if last else rows)[:BATCH])
         yield from batch
         if len(batch) < BATCH:

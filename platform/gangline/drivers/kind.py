@@ -175,6 +175,9 @@ class ClusterKind:
     """What one project's claim holds can be mounted in others."""
     lists_jobs: ClassVar[bool] = False
     """Its scheduler lists jobs that others made: the driver is one of `ListsJobs`."""
+    no_files: ClassVar[str] = ""
+    """Why files that programs left cannot be read, as a sentence; empty: its driver is one of
+    `FileReader`."""
     figures_note: ClassVar[str] = ""
     """A sentence on what it tells of the use of pods, for who reads the figures."""
     native_word: ClassVar[str] = ""

@@ -13,6 +13,16 @@ CONNECTIONS: Mapping[str, str] = {
     "connection:bucket": "The bucket {value} can be read",
     "connection:bucket_empty": "The bucket {value} can be read, but it is empty",
     "connection:registry": "{server} accepts the login",
+    "connection:issuer": "{server} is an identity provider as Gangline needs it",
+    "connection:issuer_no_pkce": (
+        "{server} is an identity provider, but does not say that it checks PKCE with S256"
+    ),
+    "connection:other_issuer": "{server} says that its issuer is {value}",
+    "connection:other_issuer.remedy": "Give exactly that as the issuer, if it is yours.",
+    "connection:no_provider": "{server} does not answer as an identity provider does",
+    "connection:no_provider.remedy": "Check the issuer, with its path.",
+    "connection:no_signature": "{server} does not sign with a private key, as it has to",
+    "connection:no_keys": "{server} names no key that it signs with",
     "connection:no_login": "{server} answers but asks for no login, so this one was not checked",
     "connection:refused": "{server} does not accept the credential",
     "connection:refused.remedy": "Check that it is right and may read this.",

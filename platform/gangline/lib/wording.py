@@ -128,6 +128,8 @@ _FORM = {
     "options:credential": "must be a credential of this project",
     "options:credential_type": "must not be a credential of type {type}",
     "options:credential_key": "is not a key of this credential",
+    "options:secret_engine": "is a Secret of Kubernetes, and this cluster has none",
+    "options:secret_missing": "is a Secret that others keep, and it is not there: {why}",
     "options:login": "is a login for {url}, and the image comes from {host}",
 }
 _RULES = {
@@ -310,9 +312,11 @@ _PEOPLE = {
     "not_there:other_cluster": "The department is on another cluster",
     "required:cluster": "Give a cluster",
     "unsupported:mail": ("no mail is sent by this installation. Hand the password over yourself"),
-    "unsupported:secret": (
-        "A Secret of the cluster needs no credential: workloads name it themselves"
-    ),
+    "existing:engine": "Cluster {cluster} has no Secrets of its own: give the values instead",
+    "existing:personal": "A credential of your own has values: name a Secret in those of a project",
+    "existing:type": "A credential of this type has a value: no Secret can stand for it",
+    "existing:values": "Leave it empty: what an existing Secret holds is not changed from here",
+    "fixed:secret": "Where the values are cannot be changed: create another credential",
     "wrong": "is not your password",
     "unknown:subject": "no {kind} has this name",
     "unknown:object": "there is no such {kind}",

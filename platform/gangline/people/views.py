@@ -20,6 +20,7 @@ from gangline.access.grants import explain, held_anywhere, rules_of, visible_sco
 from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.accounts import services as accounts
+from gangline.accounts import ways
 from gangline.accounts.forms import OwnPasswordForm
 from gangline.accounts.models import User
 from gangline.audit import actions
@@ -242,6 +243,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "panel": rules_panel(request, rules_of(user)),
         "groups": user.member_of.order_by("name"),
         "has_password": user.has_usable_password(),
+        "connections": ways.connections(user),
     }
     return render(request, "people/account.html", context, status=422 if form.errors else 200)
 

@@ -9,6 +9,9 @@ from gangline.resources.forms import ResourceForm
 
 from .models import AccessKey, ServiceAccount
 
+LIMITS = ("expires_at", "addresses", "is_read_only")
+"""What a key is good for, within what its owner may do."""
+
 
 class ServiceAccountForm(ResourceForm):
     not_edited = frozenset({"name"})
@@ -18,7 +21,7 @@ class ServiceAccountForm(ResourceForm):
 
     class Meta:
         model = ServiceAccount
-        fields = ("name",)
+        fields = ("name", *LIMITS)
 
     def prepare(self) -> None:
         if self.is_edit:
@@ -33,4 +36,4 @@ class ServiceAccountForm(ResourceForm):
 class AccessKeyForm(ResourceForm):
     class Meta:
         model = AccessKey
-        fields = ("name",)
+        fields = ("name", *LIMITS)

@@ -75,6 +75,9 @@ class ClientSecrets(Resource[S]):
     def facts_of(self, request: HttpRequest, obj: S) -> Iterator[tuple[str, Any]]:
         yield "Client ID", format_html("<code>{}</code>", obj.pk)
         yield "Last used", used(obj)
+        yield "Ends", components.time_ago(obj.expires_at) if obj.expires_at else "never"
+        yield "Allowed addresses", obj.addresses or "any"
+        yield "May", "read only" if obj.is_read_only else "all that its owner may"
         if obj.rotated_at:
             yield "Secret changed", components.time_ago(obj.rotated_at)
 

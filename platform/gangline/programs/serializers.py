@@ -25,7 +25,7 @@ class ServiceAccountSerializer(ResourceSerializer):
         model = ServiceAccount
         fields = (
             "id", "client_id", "name", "created_by", "created_at", "updated_at", "enabled",
-            "tenant_id", "last_login",
+            "tenant_id", "last_login", "expires_at", "addresses", "is_read_only",
         )  # fmt: skip
         fixed = ("name",)
 
@@ -46,4 +46,7 @@ class AccessKeySerializer(ResourceSerializer):
 
     class Meta:
         model = AccessKey
-        fields = ("id", "client_id", "name", "created_by", "created_at", "last_login")
+        fields = (
+            "id", "client_id", "name", "created_by", "created_at", "last_login", "expires_at",
+            "addresses", "is_read_only",
+        )  # fmt: skip

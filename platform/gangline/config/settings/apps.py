@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "gangline.access",
     "gangline.people",
     "gangline.programs",
+    "gangline.identity",
     "gangline.policies",
     "gangline.forms",
     "gangline.tables",

@@ -71,6 +71,10 @@ class Kubernetes(ClusterKind):
     connection = KubernetesConnection
     credential = KubernetesCredential
     address_word = "API server"
+    no_files = (
+        "On Kubernetes, what programs write outside of volumes goes with their pods. Write results"
+        " to a volume, or open a terminal while the pod runs."
+    )
     native_word = "Kubernetes manifest"
     check_names = tuple(StepName)
     required = frozenset(REQUIRED)

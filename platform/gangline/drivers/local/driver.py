@@ -37,6 +37,7 @@ from gangline.drivers.claims import CLAIM
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs import store
 from gangline.drivers.logs.segments import Limits
+from gangline.drivers.results import GONE, Files
 from gangline.drivers.shells import REPLICA_ENDED, Shell, ShellRequest
 from gangline.lib.paths import OWN_CODE
 from gangline.lib.problems import Problem as Refusal
@@ -51,6 +52,7 @@ from . import (
     planning,
     rehearsing,
     rendering,
+    results,
     sandbox,
     scripts,
     shells,
@@ -308,6 +310,12 @@ class LocalDriver:
             return not observing.is_live(folder.claim(name), self.boot_id())
 
         return shells.visit(folder, name, request, has_ended)
+
+    def files_of(self, ref: AttemptRef) -> Files | Refused:
+        try:
+            return results.Reader(self._folder(ref), self._places())
+        except BadName:
+            return Refused(GONE)
 
     def _create(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)

@@ -45,6 +45,7 @@ from . import (
     probing,
     rehearsing,
     rendering,
+    results,
 )
 from .commands import NoAnswer, Programs
 from .looks import Key, Seen
@@ -200,6 +201,9 @@ class SlurmDriver:
             return others.cancel(self.programs, install, number)
         except NoAnswer as why:
             return Unknown(str(why))
+
+    def files_of(self, ref: AttemptRef) -> results.Reader:
+        return results.Reader(self.programs, self.options.folder, str(self.options.data_dir), ref)
 
     def silent_for(self) -> float | None:
         return None if self._watched is None else time.monotonic() - self._watched.heard_at

@@ -39,8 +39,17 @@ class Registry:
     password: str = field(repr=False)
 
 
-Place = Repository | Bucket | Registry
-PLACES: Mapping[str, type[Any]] = {one.__name__: one for one in (Repository, Bucket, Registry)}
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """An OpenID Connect provider; it is asked what it says about itself, which is public."""
+
+    url: str
+
+
+Place = Repository | Bucket | Registry | Issuer
+PLACES: Mapping[str, type[Any]] = {
+    one.__name__: one for one in (Repository, Bucket, Registry, Issuer)
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from gangline.drivers import addresses
 from gangline.drivers.addresses import Reach
 
 from . import repositories
-from .places import Bucket, Failed, Outcome, Place, Repository, unpacked
+from .places import Bucket, Failed, Issuer, Outcome, Place, Repository, unpacked
 from .web import told
 
 MOST_MEMORY = 1 << 30
@@ -26,6 +26,10 @@ def tried(place: Place, reach: Reach) -> Outcome:
             from . import buckets
 
             return buckets.tried(place, reach)
+        if isinstance(place, Issuer):
+            from . import issuers
+
+            return issuers.tried(place, reach)
         from . import registries
 
         return registries.tried(place, reach)

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from django.forms.utils import ErrorDict
 
-from assets import trials
 from gangline.drivers.trials.places import Failed, Outcome, Place
 from gangline.lib.problems import Problem
 from gangline.resources.forms import ResourceForm
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
+
+from . import trials
 
 
 class Tested(ResourceForm):

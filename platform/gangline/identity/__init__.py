@@ -1,0 +1,1 @@
+"""Signing in with accounts of a company: OpenID Connect."""
