@@ -3,11 +3,12 @@
 Usage: `python -m scripts.run_tests [--all] [--only=sqlite|postgres|browser|slurm|kubernetes]
 [pytest arguments]`. Five sessions: everything but the browser on SQLite, what is marked `postgres`
 again on PostgreSQL, the browser tests, those on a real Slurm, and those on a real Kubernetes,
-which is built meanwhile where it is not yet. Tests marked `thorough` run with `--all` only. Each
-session ends with its slowest tests. A few that failed beside others are run once more, alone: what
-then passes was short of a processor, and is named at the end; what fails again is red. What is not
-installed is installed, or named and left out; under `CI=true` that is a failure, and so is a
-session without a test. `tests/repository` is a check of `make lint`.
+which is built meanwhile where it is not yet. Tests marked `thorough` run with `--all` only, and
+Hypothesis tries all its examples then. Each session ends with its slowest tests. A few that failed
+beside others are run once more, alone: what then passes was short of a processor, and is named at
+the end; what fails again is red. What is not installed is installed, or named and left out; under
+`CI=true` that is a failure, and so is a session without a test. `tests/repository` is a check of
+`make lint`.
 """
 
 from __future__ import annotations
@@ -150,6 +151,7 @@ def _run(
             "GANGLINE_MISSING": ",".join(missing),
             "GANGLINE_TEST_DATABASE": session.database,
             "GANGLINE_TEST_RESULTS": str(results),
+            "GANGLINE_TEST_THOROUGH": str(int("not thorough" not in marks)),
         }
         spread = ("-n", str(session.processes), f"--dist={session.spread}") if not alone else ()
         options = ("-m", marks, *spread, *OPTIONS)

@@ -26,6 +26,7 @@ from tests.beds.kubernetes.fixtures import (
 )
 from tests.beds.slurm.fixtures import slurm_lab
 from tests.support.connecting import checks_at_once, loopback_admitted
+from tests.support.examples import examples
 from tests.support.identity import company
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 from tests.support.ssh_server import ssh_server
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 # No test is about time: a busy machine is no failure.
-hypothesis.settings.register_profile("gangline", deadline=None)
+hypothesis.settings.register_profile("gangline", deadline=None, max_examples=examples(120))
 hypothesis.settings.load_profile("gangline")
 
 

@@ -36,6 +36,7 @@ from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline_cli.main import main
+from tests.support.examples import examples
 from tests.support.inside import served
 from tests.support.world import World
 from workloads.services import bodies, submission
@@ -179,7 +180,7 @@ def by_form(values: dict[str, Any], policy: EffectivePolicy) -> Any:
     )  # fmt: skip
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
 @given(given_values(), policies())
 def test_one_verdict(values: dict[str, Any], documents: tuple[tuple[str, str], ...]) -> None:
     policy = effective_policy([Layer(kind, "a", parse(text)) for kind, text in documents])
@@ -216,7 +217,7 @@ def by_api(world: World, text: str) -> list[tuple[str, ...]]:
     return whole(submission.preview(actor=actor, request=asked).problems)
 
 
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(given_values(), odd_values(), policies())
 def test_one_verdict_on_a_text_by_api_and_by_the_form_that_it_was_written_into(
     world: World,
@@ -306,7 +307,7 @@ def printed_words(text: str) -> tuple[list[str], str]:
     return shlex.split(line)[1:], file.removesuffix("GANGLINE\n")
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(given_values(), policies())
 def test_one_verdict_by_api_and_by_the_command_line_of_review(
     world: World,

@@ -16,6 +16,7 @@ from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Source, Value, copy_source, template_source
 from tests.policies.sample_models import SAMPLE, document, layered, policy
+from tests.support.examples import examples
 
 PATH = "backoffLimit"
 FIELD = catalogue(SAMPLE.worker)[PATH]
@@ -149,7 +150,7 @@ STRICT = policy(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.dictionaries(st.sampled_from(QUALIFIED) | st.text(), JSON, max_size=6),
     st.sampled_from(["none", "same", "differences", "own"]),

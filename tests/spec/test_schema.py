@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,13 @@ def schema_of(schema: dict[str, Any], path: str) -> dict[str, Any]:
     return found
 
 
+_schema_of_workers = cache(WorkerSpec.model_json_schema)
+
+
 @pytest.mark.parametrize("path", catalogue(WorkerSpec))
 def test_every_field_has_title_and_bounds(path: str) -> None:
     field = catalogue(WorkerSpec)[path]
-    schema = schema_of(WorkerSpec.model_json_schema(), path)
+    schema = schema_of(_schema_of_workers(), path)
     assert schema["title"] == field.label
     value = schema["anyOf"][0]
     if field.kind.is_numeric and field.max_length is None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from workloads.logs.cleaning import clean, plain
 from workloads.logs.lines import Line
 from workloads.logs.presenting import row, rows_html
@@ -141,7 +142,7 @@ def test_132_a_line_that_looks_like_ours_is_one_line_of_text() -> None:
     assert len(rows_html([forged]).split("<li")) == 2
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.binary(max_size=300))
 def test_nothing_that_is_obeyed_or_unseen_gets_through(data: bytes) -> None:
     line = line_of(data.replace(b"\n", b" "))
@@ -151,7 +152,7 @@ def test_nothing_that_is_obeyed_or_unseen_gets_through(data: bytes) -> None:
     assert html.escape(seen.text) is not None
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(alphabet="\x1b[]0;31mPX^_\x07\\\x9b\x9c\x9dab\u202e", max_size=60))
 def test_no_order_of_escapes_gets_through(text: str) -> None:
     assert not OBEYED.search(plain(text))
