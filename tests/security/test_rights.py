@@ -89,6 +89,8 @@ def send(world: World, person: str, method: str, route: str, number: int) -> int
     where = (
         route.replace("<uuid:cluster_id>", str(world.cluster.pk))
         .replace("<int:project_id>", str(world.vision.pk))
+        .replace("projects/<int:pk>", f"projects/{world.vision.pk}")
+        .replace("departments/<int:pk>", f"departments/{world.department.pk}")
         .replace("<slug:pod>", "worker-0")
         .replace("<uuid:category_id>", str(world.cluster.pk))
         .replace("<uuid:type_id>", str(world.cluster.pk))
