@@ -84,7 +84,7 @@ def _enter(
 
 def _talk(socket: "ClientConnection", ticket: str, *, tty: bool, reads: bool) -> int:
     """Until the command has ended; its exit code."""
-    columns, rows = shutil.get_terminal_size()
+    columns, rows = _window()
     opening = {"type": "open", "ticket": ticket, "columns": columns, "rows": rows}
     socket.send(json.dumps(opening))
     with _raw(socket) if tty else contextlib.nullcontext():
@@ -121,6 +121,15 @@ def _pass_on(socket: "ClientConnection", *, reads: bool) -> None:
     threading.Thread(target=read, daemon=True).start()
 
 
+def _window() -> tuple[int, int]:
+    """Columns and rows of the terminal itself: what COLUMNS and LINES say may be of another."""
+    with contextlib.suppress(OSError):
+        columns, rows = os.get_terminal_size(sys.stdin.fileno())
+        if columns and rows:
+            return columns, rows
+    return shutil.get_terminal_size()
+
+
 @contextlib.contextmanager
 def _raw(socket: "ClientConnection") -> Iterator[None]:
     """Every key goes to the pod, Ctrl-C too, and a new size of the window with them."""
@@ -130,7 +139,7 @@ def _raw(socket: "ClientConnection") -> Iterator[None]:
     kept = termios.tcgetattr(sys.stdin.fileno())
 
     def resized(*_: object) -> None:
-        columns, rows = shutil.get_terminal_size()
+        columns, rows = _window()
         with contextlib.suppress(OSError):
             socket.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
