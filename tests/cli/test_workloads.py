@@ -157,19 +157,28 @@ def test_a_command_in_a_pod(gangline: Line) -> None:
 
 
 def typed_at_a_terminal(gangline: Line, name: str) -> None:
-    """A terminal that is resized and interrupted, and ends with the shell's own code."""
+    """A terminal that is resized, and ends with the shell's own code."""
     with Terminal(
         ["gangline", "bash", name], gangline.shell_environment, rows=31, columns=99
     ) as at:
         at.until_told("PS1=ready-; stty size\n", "31 99")
         at.resize(rows=47, columns=131)
         at.until_told("stty size\n", "47 131")
-        at.type("echo $((40 + 2))-begun; sleep 600\n")
-        at.until("42-begun")
-        # One that comes between a fork and its exec is lost: as a person does, it is pressed again.
-        at.until_told("\x03echo $((50 + 5))-after\n", "55-after")
         at.type("exit 7\n")
         assert at.code() == 7
+
+
+@pytest.mark.thorough
+def test_a_command_at_a_terminal_is_interrupted(gangline: Line) -> None:
+    """Of the keys of a terminal itself: tests/drivers/conformance_shells.py."""
+    words = ("--command", "--", "sh", "-c", "sleep 600")
+    gangline.ok("submit-dist", "pytorch", "stopped", "--workers=1", *SMALL, "--wait", *words)
+    with Terminal(
+        ["gangline", "bash", "stopped"], gangline.shell_environment, rows=31, columns=99
+    ) as at:
+        at.type("echo $((40 + 2))-begun; sleep 600\n")
+        at.until("42-begun")
+        at.until_told("\x03echo $((50 + 5))-after\n", "55-after")
 
 
 def is_over(gangline: Line, name: str, attempt: int) -> bool:
