@@ -170,7 +170,7 @@ def typed_at_a_terminal(gangline: Line, name: str) -> None:
 
 @pytest.mark.thorough
 def test_a_command_at_a_terminal_is_interrupted(gangline: Line) -> None:
-    """Of the keys of a terminal itself: tests/drivers/conformance_shells.py."""
+    """Its heart: tests/workloads/test_terminals.py."""
     words = ("--command", "--", "sh", "-c", "sleep 600")
     gangline.ok("submit-dist", "pytorch", "stopped", "--workers=1", *SMALL, "--wait", *words)
     with Terminal(

@@ -170,6 +170,19 @@ async def test_a_page_opens_types_sees_resizes_and_ends(place: Place) -> None:
     assert "secret-word" not in str(opened.detail) + str(closed.detail)
 
 
+async def test_a_key_interrupts_what_runs(place: Place) -> None:
+    ticket = await in_database(place.ticket)
+    owner = place.world.people["researcher-vision"]
+    async with page_of(owner, path=PAGE, cookie=place.cookies["researcher-vision"]) as socket:
+        screen = Screen(socket)
+        await screen.open(ticket)
+        await screen.type("echo $((40 + 2))-begun; sleep 600\r")
+        await screen.until(b"42-begun")
+        await asyncio.sleep(0.3)  # one that comes between a fork and its exec is lost
+        await screen.type("\x03echo $((50 + 5))-after\r")
+        await screen.until(b"55-after")
+
+
 async def test_a_program_runs_a_command_with_its_streams_and_its_exit_code(place: Place) -> None:
     client = await in_database(ApiClient, place.world, "researcher-vision")
     words = ["sh", "-c", "cat; echo bad >&2; exit 7"]
