@@ -68,10 +68,10 @@ def choose_where(page: Page, framework: str, configuration: str) -> None:
 
 def fill(page: Page, role: str, typed: Typed) -> None:
     """Type into the fields of one step."""
+    for path, value in typed.choices.items():  # first: some fields show only with a choice
+        page.locator(f'[name="{role}.{path}"]').select_option(value)
     for path, text in typed.texts.items():
         page.locator(f'[name="{role}.{path}"]').fill(text)
-    for path, value in typed.choices.items():
-        page.locator(f'[name="{role}.{path}"]').select_option(value)
     for word, rows in typed.rows.items():
         for number, row in enumerate(rows, 1):
             page.get_by_role("button", name=f"Add {word}", exact=True).click()

@@ -196,7 +196,6 @@ EXCESS: Mapping[str, Question] = {
     "it can act as other people": Question("", "users", "impersonate"),
     "it can give itself any right": Question(RBAC, "clusterroles", "escalate"),
     "it can reach every kubelet": Question("", "nodes/proxy", "get"),
-    "it can run commands in every pod": Question("", "pods/exec", "create"),
 }
 """What Gangline does not need, the first one meaning all the others."""
 
