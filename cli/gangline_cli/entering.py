@@ -16,8 +16,8 @@ from gangline_sdk import calls
 from gangline_sdk.errors import GanglineError, NotAllowed, Unreachable
 
 from . import completing, flags
-from .logs import leader
-from .session import AGENT, Session, Usage, connected
+from .logs import ONE_POD, leader
+from .session import Session, Usage, connected, line_to
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
@@ -25,17 +25,13 @@ if TYPE_CHECKING:
 STDIN, STDERR = 0, 2
 """The first byte of a frame that holds bytes."""
 CHUNK = 1 << 14
-_POD = click.option(
-    "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
-    shell_complete=completing.pods,
-)  # fmt: skip
 _NAME = click.argument("name", shell_complete=completing.workloads)
 _TTY = click.option("-t", "--tty", is_flag=True, help="With a terminal.")
 
 
 @click.command()
 @_NAME
-@_POD
+@ONE_POD
 @connected
 def bash(session: Session, /, name: str, pod: str | None) -> int:
     """Open a shell in a running pod: that of the master or launcher unless --pod says another."""
@@ -56,7 +52,7 @@ _made: Any = connected(_exec)
 for _one in (
     _TTY,
     click.option("-i", "--stdin", is_flag=True, help="Pass on what is typed or piped."),
-    _POD,
+    ONE_POD,
     _NAME,
 ):
     _made = _one(_made)
@@ -71,15 +67,8 @@ def _enter(
     path = f"v1/workloads/{row['id']}/pods/{place}/exec"
     call: calls.Call[Any] = calls.Call("POST", path, body={"command": command, "tty": tty})
     ticket = session.client.send(call)
-    from websockets.exceptions import WebSocketException
-    from websockets.sync.client import connect
-
-    secure = session.client.tls() if ticket["url"].startswith("wss:") else None
-    try:
-        with connect(ticket["url"], ssl=secure, max_size=None, user_agent_header=AGENT) as socket:
-            return _talk(socket, ticket["ticket"], tty=tty, reads=reads)
-    except (OSError, WebSocketException) as error:
-        raise Unreachable(f"The connection to the pod was lost: {error}.") from None
+    with line_to(session, ticket) as socket:
+        return _talk(socket, ticket["ticket"], tty=tty, reads=reads)
 
 
 def _talk(socket: "ClientConnection", ticket: str, *, tty: bool, reads: bool) -> int:

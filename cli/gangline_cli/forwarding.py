@@ -20,8 +20,8 @@ from gangline_sdk import calls
 from gangline_sdk.errors import GanglineError, NotAllowed, Unreachable
 
 from . import completing
-from .logs import leader, short
-from .session import AGENT, Session, Usage, connected, note
+from .logs import ONE_POD, leader, short
+from .session import Session, Usage, connected, line_to, note
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
@@ -42,10 +42,7 @@ PAUSE = 0.004
     help="A port of this machine and one of the pod; may be given several times. 0: any free one.",
 )  # fmt: skip
 @click.option("--address", default="localhost", metavar="HOST", help="Where to listen here.")
-@click.option(
-    "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
-    shell_complete=completing.pods,
-)  # fmt: skip
+@ONE_POD
 @connected
 def port_forward(
     session: Session, /, name: str, pairs: tuple[str, ...], address: str, pod: str | None
@@ -93,19 +90,12 @@ def _listen(address: str, port: int) -> socket.socket:
 @contextlib.contextmanager
 def _line(session: Session, ticket: Any) -> Any:
     """The socket, once the server lets us in."""
-    from websockets.exceptions import WebSocketException
-    from websockets.sync.client import connect
-
-    secure = session.client.tls() if ticket["url"].startswith("wss:") else None
-    try:
-        with connect(ticket["url"], ssl=secure, max_size=None, user_agent_header=AGENT) as line:
-            line.send(json.dumps({"type": "open", "ticket": ticket["ticket"]}))
-            first = json.loads(line.recv())
-            if first["type"] != "opened":
-                raise NotAllowed(str(first.get("message")))
-            yield line
-    except (OSError, WebSocketException) as error:
-        raise Unreachable(f"The connection to the pod was lost: {error}.") from None
+    with line_to(session, ticket) as line:
+        line.send(json.dumps({"type": "open", "ticket": ticket["ticket"]}))
+        first = json.loads(line.recv())
+        if first["type"] != "opened":
+            raise NotAllowed(str(first.get("message")))
+        yield line
 
 
 @dataclass

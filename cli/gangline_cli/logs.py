@@ -17,6 +17,13 @@ MOST = 2000
 COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_red")
 
 
+ONE_POD = click.option(
+    "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
+    shell_complete=completing.pods,
+)  # fmt: skip
+"""Which pod, for a command that works with one."""
+
+
 @click.command()
 @click.argument(
     "words", nargs=-1, required=True, metavar="NAME", shell_complete=completing.workloads
@@ -131,10 +138,7 @@ class Printer:
 
 @click.command()
 @click.argument("name", shell_complete=completing.workloads)
-@click.option(
-    "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
-    shell_complete=completing.pods,
-)  # fmt: skip
+@ONE_POD
 @click.option("--no-stdin", is_flag=True, hidden=True)
 @click.option("--no-tty", is_flag=True, hidden=True)
 @connected

@@ -1,19 +1,22 @@
 """What every command works with: the client, the project it means, and how results are printed."""
 
+import contextlib
 import functools
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 import click
 
 from gangline_sdk import __version__
-from gangline_sdk.errors import Conflict, GanglineError, NotFound
+from gangline_sdk.errors import Conflict, GanglineError, NotFound, Unreachable
 from gangline_sdk.stored import Stored
 
 if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
     from gangline_sdk import Client
 
 P = ParamSpec("P")
@@ -191,3 +194,17 @@ def note(text: str) -> None:
 
 
 __all__ = ["GanglineError", "Session", "Usage", "connected", "note", "output"]
+
+
+@contextlib.contextmanager
+def line_to(session: Session, ticket: Any) -> "Iterator[ClientConnection]":
+    """The socket to a pod that ``ticket`` is good for. Raises Unreachable, also of its loss."""
+    from websockets.exceptions import WebSocketException
+    from websockets.sync.client import connect
+
+    secure = session.client.tls() if ticket["url"].startswith("wss:") else None
+    try:
+        with connect(ticket["url"], ssl=secure, max_size=None, user_agent_header=AGENT) as line:
+            yield line
+    except (OSError, WebSocketException) as error:
+        raise Unreachable(f"The connection to the pod was lost: {error}.") from None
