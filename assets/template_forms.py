@@ -321,7 +321,9 @@ class TemplateForm(MakesCredentials):
         return found
 
     def _applying(self, view: FieldView) -> FieldView:
-        return replace(view, applies=view.path in ("scope", "framework", "configuration", "different"))
+        return replace(
+            view, applies=view.path in ("scope", "framework", "configuration", "different")
+        )
 
     def _sections(self, role: Role) -> Sequence[SectionView]:
         galleries = {}
@@ -330,7 +332,10 @@ class TemplateForm(MakesCredentials):
             view = replace(field_view(self[name]), applies=True, roomy=True)
             if name in self.links:
                 view = replace(
-                    view, add=f"{UNLINK}:{name}", add_label="Copy its values instead", add_icon="copy"
+                    view,
+                    add=f"{UNLINK}:{name}",
+                    add_label="Copy its values instead",
+                    add_icon="copy",
                 )
             galleries[kind.section] = view
         part = replace(self.part(role), galleries=galleries)

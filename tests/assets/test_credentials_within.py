@@ -40,7 +40,7 @@ CASES = [
     ),
     (
         "template",
-        {"worker.image": IMAGE, "worker.command": "python 'a b.py'", "description": "Ünïcode, \"\n"},
+        {"worker.image": IMAGE, "worker.command": "python 'a b.py'", "description": 'Ünïcode, "\n'},
         "worker.credential.environmentVariables",
         {".secret.name": "genericsecret-hf", ".secret.key": "token"},
     ),
