@@ -125,7 +125,7 @@ class Sessions:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, part: system_packages.Part) -> None:
         self.ran: list[tuple[str, list[str]]] = []
-        monkeypatch.setattr(system_packages, "PARTS", {"kubernetes": part})
+        monkeypatch.setattr(system_packages, "PARTS", {part.name: part})
         monkeypatch.setattr(run_tests, "_run", self._run)
         monkeypatch.setattr(shutil, "which", lambda name: name)  # the packages are installed
 
@@ -164,6 +164,17 @@ def test_what_the_last_session_needs_is_built_beside_the_others(
     names = ("sqlite", "postgres", "browser", "slurm", "kubernetes")
     assert sessions.ran == [(name, []) for name in names]
     assert "compiling\nWaited" in capsys.readouterr().out
+
+
+def test_no_session_begins_before_what_it_needs_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The provider of sign-ins is needed by the first session already."""
+    part = part_built_by(built := tmp_path / "built", "sleep 0.3", f"touch {built}")
+    sessions = Sessions(monkeypatch, dataclasses.replace(part, name="oidc"))
+    monkeypatch.setenv("CI", "true")
+    assert run_tests.main([]) == 0
+    assert [missing for _, missing in sessions.ran] == [[]] * 5
 
 
 def test_what_cannot_be_built_is_told_to_its_session_alone(
