@@ -11,8 +11,8 @@ from django import forms
 from django.http import Http404, QueryDict
 from django.utils.module_loading import import_string
 
-from assets.judging import LINKABLE, template_problems
 from assets.credentials.within import MakesCredentials, chosen
+from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at, values_of
 from assets.models import Asset, Template
 from assets.templates import half_title, starts

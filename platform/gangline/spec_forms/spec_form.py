@@ -197,19 +197,19 @@ class _Drawing:
         rule = self.form.rule(spec.path)
         note = self.form.notes.get(spec.path, NO_NOTE)
         path = f"{self.form.role}.{spec.path}"
-        common: dict[str, Any] = dict(
-            path=path,
-            label=spec.label,
-            name=path,
-            is_advanced=spec.ui.advanced,
-            help=note.help or spec.ui.help,
-            limits=() if rule.fixed else tuple(limits.hint_parts(spec, rule)),
-            lock="fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
-            required=rule.required is not None or note.is_required,
-            unavailable=self.form.unsupported.get(spec.path, ""),
+        common: dict[str, Any] = {
+            "path": path,
+            "label": spec.label,
+            "name": path,
+            "is_advanced": spec.ui.advanced,
+            "help": note.help or spec.ui.help,
+            "limits": () if rule.fixed else tuple(limits.hint_parts(spec, rule)),
+            "lock": "fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
+            "required": rule.required is not None or note.is_required,
+            "unavailable": self.form.unsupported.get(spec.path, ""),
             # Of a text with several lines, a problem may be with one of them.
-            errors=tuple(p.sentence for p in problems if p.path == spec.path or spec.ui.rows),
-        )
+            "errors": tuple(p.sentence for p in problems if p.path == spec.path or spec.ui.rows),
+        }
         if spec.kind is Kind.ITEMIZED:
             return self._list(common, spec, rule, problems)
         return self._scalar(common, spec, rule)
