@@ -187,7 +187,7 @@ def test_what_cannot_be_built_is_told_to_its_session_alone(
     assert "no module proxy" in capsys.readouterr().out
 
 
-def test_a_build_ends_with_the_tests(tmp_path: Path) -> None:
+def test_a_build_takes_what_tests_leave_and_ends_with_them(tmp_path: Path) -> None:
     part = part_built_by(tmp_path / "never", f"echo $$ > {tmp_path}/pid", "sleep 600")
     with builds.started([]) as running:
         assert running == {}
@@ -196,6 +196,8 @@ def test_a_build_ends_with_the_tests(tmp_path: Path) -> None:
         patch.setattr(shutil, "which", lambda name: name)
         with builds.started(["kubernetes"]):
             wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+            group = Path("/proc", (tmp_path / "pid").read_text().strip(), "autogroup")
+            assert not group.exists() or group.read_text().endswith(" nice 19\n")
     pid = int((tmp_path / "pid").read_text())
     wait_for(lambda: not Path(f"/proc/{pid}").exists())
 
