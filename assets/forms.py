@@ -11,8 +11,8 @@ from django.forms.utils import ErrorDict
 from django.http import QueryDict
 
 from assets import claims, trials
-from assets.credentials.choosing import Offered
 from assets.credentials.references import naming
+from assets.credentials.within import MakesCredentials, chosen, texts_of
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of
 from assets.models import Asset, Compute, DataSource, Environment
 from gangline.clusters.trial_forms import Tested
@@ -100,7 +100,7 @@ class PartOfSpec(ResourceForm):
         return [*super().views(), *self.part.sections(self.inputs, self.found)]
 
 
-class AssetForm(PartOfSpec):
+class AssetForm(MakesCredentials, PartOfSpec):
     not_edited = frozenset({"scope"})
     copied = ("values",)
 
@@ -124,11 +124,27 @@ class AssetForm(PartOfSpec):
             only=frozenset(self.kind.fields),
             is_author=True,
         )
-        offered = {} if self.given_part else Offered(None, self._where).choices({})
+        self.own_notes = {**part.notes, **self.notes()}
         self.read_part(
-            replace(part, notes={**offered, **part.notes, **self.notes()}),
+            replace(
+                part,
+                notes=self.offered(self.own_notes),
+                makers=self.makers(Role.WORKER) if self._names_credentials else {},
+            ),
             self.initial.get("values") or self.instance.values,
         )
+
+    def take(self, role: Role, path: str, made: Any) -> str:
+        self.part = replace(self.part, notes=self.offered(self.own_notes))
+        self.inputs = self.naming(path, made)
+        return dom_id(f"{role}.{path}")
+
+    def naming(self, path: str, made: Any) -> RoleInputs:
+        """What is typed, with the credential named in the list."""
+        return chosen(self.inputs, path, made)
+
+    def nothing_is_wrong(self) -> None:
+        self.found, self._errors = (), ErrorDict()
 
     def notes(self) -> Mapping[str, FieldNote]:
         """What the clusters say about the fields, beside what the workload's form knows."""
@@ -143,7 +159,7 @@ class AssetForm(PartOfSpec):
         return Scope.objects.filter(pk=int(chosen)).first() if chosen.isdecimal() else None
 
     @property
-    def _where(self) -> Scope | None:
+    def where(self) -> Scope | None:
         """The place, and until one is chosen the first, which the page shows as chosen."""
         return self.place or self.fields["scope"].queryset.first()  # type: ignore[attr-defined]
 
@@ -155,7 +171,8 @@ class AssetForm(PartOfSpec):
     @property
     def _names_credentials(self) -> bool:
         """Whether the credentials to choose from depend on the place."""
-        return self.given_part is None and any(path in self.kind.fields for path in naming())
+        asked = self.given_part.only if self.given_part else self.kind.fields
+        return any(path in (asked or ()) for path in naming())
 
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
         return self.kind.problems(values)
@@ -229,6 +246,16 @@ class DataSourceForm(AssetForm):
             inputs, _ = typed_values(named)
         texts = inputs.lists[path][0].texts if inputs.lists else {}
         return inputs.with_rows(path, [Row(ROW, texts)])
+
+    def naming(self, path: str, made: Any) -> RoleInputs:
+        (row,) = self.inputs.lists[path]
+        named = replace(row, texts={**row.texts, **texts_of(path, made)})
+        return self.inputs.with_rows(path, [named])
+
+    def take(self, role: Role, path: str, made: Any) -> str:
+        super().take(role, path, made)
+        _, (attribute, *_) = naming()[path]
+        return dom_id(self._name(attribute.path))
 
     def values(self) -> dict[str, Any]:
         """On an edit, and while nothing is typed, what there is."""
@@ -328,6 +355,8 @@ class DataSourceForm(AssetForm):
 
     def _field(self, spec: SpecField | None, cell: Cell, errors: tuple[str, ...]) -> FieldView:
         control = {"check": "tick"}.get(cell.control, cell.control)
+        makes = spec is not None and spec.credential is not None
+        add, add_label = self.part.makers.get(self.kind.item, ("", "")) if makes else ("", "")
         return FieldView(
             path=cell.name,
             label=f"{cell.group}: {cell.word.lower()}" if cell.group else cell.word,
@@ -347,6 +376,9 @@ class DataSourceForm(AssetForm):
             required=spec.required if spec else cell.required,
             applies=cell.applies,
             errors=errors,
+            add=add,
+            add_label=add_label,
+            add_icon="key",
         )
 
 

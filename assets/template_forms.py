@@ -11,6 +11,7 @@ from django import forms
 from django.http import Http404, QueryDict
 from django.utils.module_loading import import_string
 
+from assets.credentials.within import MakesCredentials, chosen
 from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at, values_of
 from assets.models import Asset, Template
@@ -39,7 +40,7 @@ ROLES = (Role.WORKER, Role.MASTER)
 _MODE_WORDS = {"": "Can be changed", Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
 
 
-class TemplateForm(ResourceForm):
+class TemplateForm(MakesCredentials):
     not_edited = frozenset({"scope"})
     copied = ("values", "links", "modes", "master")
     sections: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -175,7 +176,14 @@ class TemplateForm(ResourceForm):
             if role is Role.WORKER
             else EffectivePolicy(bare.worker, own)
         )
-        return RoleForm(role=role, policy=policy, standing=standing, framework=framework)
+        return RoleForm(
+            role=role,
+            policy=policy,
+            standing=standing,
+            framework=framework,
+            notes=self.offered(),
+            makers=self.makers(role),
+        )
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -224,20 +232,34 @@ class TemplateForm(ResourceForm):
     def pressed(self, text: str) -> bool:
         gesture = Gesture.of(text)
         if gesture.verb == APPLY:
-            self._quiet()
+            self.nothing_is_wrong()
             return True
         if gesture.verb == UNLINK and gesture.what in self.links:
             self._unlink(gesture.what)
             return True
         if gesture.verb not in EDITS or gesture.role not in self._roles:
-            return False
+            return super().pressed(text)
         role = Role(gesture.role)
         inputs, self.focus = edited(self.part(role), self.inputs[role], gesture)
         self.inputs[role] = settled(inputs)
-        self._quiet()
+        self.nothing_is_wrong()
         return True
 
-    def _quiet(self) -> None:
+    @property
+    def where(self) -> Scope | None:
+        if self.is_edit:
+            return self.instance.scope
+        wanted = self.text("scope")
+        places = self.fields["scope"].queryset  # type: ignore[attr-defined]
+        here = places.filter(pk=int(wanted)) if wanted.isdecimal() else places
+        return here.first()  # type: ignore[no-any-return]
+
+    def take(self, role: Role, path: str, made: Any) -> str:
+        self.inputs[role] = chosen(self.inputs[role], path, made)
+        self.__dict__.pop("_parts", None)
+        return dom_id(f"{role}.{path}")
+
+    def nothing_is_wrong(self) -> None:
         """Nothing was sent yet, so nothing is wrong yet."""
         self.found, self._errors = (), type(self.errors)()
 
@@ -253,7 +275,7 @@ class TemplateForm(ResourceForm):
         self.data = data
         for cached in ("links", "_parts", "spec"):
             self.__dict__.pop(cached, None)
-        self._quiet()
+        self.nothing_is_wrong()
         self.focus = dom_id(name)
 
     def values(self) -> dict[str, Any]:
@@ -299,7 +321,9 @@ class TemplateForm(ResourceForm):
         return found
 
     def _applying(self, view: FieldView) -> FieldView:
-        return replace(view, applies=view.path in ("framework", "configuration", "different"))
+        return replace(
+            view, applies=view.path in ("scope", "framework", "configuration", "different")
+        )
 
     def _sections(self, role: Role) -> Sequence[SectionView]:
         galleries = {}
@@ -307,7 +331,12 @@ class TemplateForm(ResourceForm):
             name = f"{role}.{kind.key}"
             view = replace(field_view(self[name]), applies=True, roomy=True)
             if name in self.links:
-                view = replace(view, add=f"{UNLINK}:{name}", add_label="Copy its values instead")
+                view = replace(
+                    view,
+                    add=f"{UNLINK}:{name}",
+                    add_label="Copy its values instead",
+                    add_icon="copy",
+                )
             galleries[kind.section] = view
         part = replace(self.part(role), galleries=galleries)
         return part.sections(self.inputs[role], self.found)

@@ -17,6 +17,7 @@ NAMES = (
         "policy",
         "log",
         "metrics",
+        "api",
         "cli",
     ),
     "terminal",

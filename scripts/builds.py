@@ -36,6 +36,9 @@ class Build:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        # Where the kernel shares processors among sessions, niceness counts within one only.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self._process.pid}/autogroup").write_text("19")
 
     def wait(self) -> None:
         """Wait for the end, and pass on what was said and is being said."""

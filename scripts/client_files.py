@@ -155,10 +155,22 @@ def _resource(resource: Any) -> dict[str, Any]:
         "paged": wire.is_paged,
         "verbs": sorted(wire.methods),
         "columns": columns,
-        "id": next(n for n in columns if n.rpartition(".")[2] in ("id", "uuid", "name")),
+        "id": _id(resource, columns),
         "name": _name(resource, columns),
         "filters": sorted({one.wire for one in resource.table.filters if one.wire}),
+        "writes": [
+            name
+            for name, field in resource.serializer_class().fields.items()
+            if not field.read_only and not field.write_only
+        ],
     }
+
+
+def _id(resource: Any, columns: list[str]) -> str:
+    """What the addresses of single rows end in."""
+    if resource.wire.lookup in columns:
+        return str(resource.wire.lookup)
+    return next(n for n in columns if n.rpartition(".")[2] in ("id", "uuid", "name"))
 
 
 def _name(resource: Any, columns: list[str]) -> str:

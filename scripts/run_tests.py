@@ -109,7 +109,7 @@ def main(arguments: list[str]) -> int:
         codes, totals, unsteady = [], Counter[str](), list[str]()
         files: Mapping[str, list[str]] = {}
         for session in chosen:
-            for name in running.keys() & set(session.parts):
+            for name in running.keys() & set(_needed([session])):
                 running[name].wait()
                 missing = system_packages.missing_parts(missing)
             if session.database == "postgres" and "postgres" in missing:

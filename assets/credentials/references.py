@@ -11,6 +11,9 @@ from gangline.spec.problems import Role
 from gangline.spec.values import nest
 from gangline.spec.workload import SPEC
 
+PULL = "imagePullSecrets"
+VARIABLES = "environmentVariables"
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:

@@ -36,7 +36,7 @@ def explain(session: Session, /, field: str | None, form: str) -> None:
         output.data(found, form)
         return
     wanted = _path(field) if field else ""
-    rows = [one for one in _rows(found["effective"]) if one["path"].startswith(wanted)]
+    rows = [one for one in _rows(found) if one["path"].startswith(wanted)]
     if not rows:
         note(f"No policy says anything about {field} in project {row['name']}.")
         return
@@ -57,49 +57,46 @@ def _path(field: str) -> str:
     return field
 
 
-def _rows(effective: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for kind in ("defaults", "rules"):
-        part = effective.get(kind) or {}
-        for role in ("worker", "master"):
-            yield from _inside(role, "", part.get(role) or {}, is_default=kind == "defaults")
+def _rows(policy: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    effective, sources = policy["effective"], policy.get("defaultSources") or {}
+    for role in ("worker", "master"):
+        for path, part in _inside("", effective["defaults"].get(role) or {}, is_default=True):
+            source = (sources.get(role) or {}).get(path)
+            yield _row(role, path, f"default {output.text_of(part)}", source)
+    for role in ("worker", "master"):
+        for path, part in _inside("", effective["rules"].get(role) or {}, is_default=False):
+            yield _row(role, path, _rule(part), part.get("sourceOfRule"))
 
 
-def _inside(role: str, path: str, part: Any, *, is_default: bool) -> Iterator[dict[str, Any]]:
+def _inside(path: str, part: Any, *, is_default: bool) -> Iterator[tuple[str, Any]]:
+    """The fields in a part of the policy, each with what is said of it."""
     if path in flags.fields():
         inner = part.get("instances") if isinstance(part, Mapping) and not is_default else None
-        yield _row(role, path, inner or part, is_default=is_default)
+        yield path, inner or part
     elif isinstance(part, Mapping):
         for name, inner in part.items():
-            below = f"{path}.{name}" if path else str(name)
-            yield from _inside(role, below, inner, is_default=is_default)
+            yield from _inside(
+                f"{path}.{name}" if path else str(name), inner, is_default=is_default
+            )
 
 
-def _row(role: str, path: str, part: Any, *, is_default: bool) -> dict[str, Any]:
+def _row(role: str, path: str, told: str, source: Any) -> dict[str, Any]:
     prefix = "master-" if role == "master" else ""
-    told = _default(part) if is_default else _rule(part)
     return {
         "role": role,
         "path": path,
         "flag": f"--{prefix}{flags.fields()[path]['flag']}",
         "rule": told,
-        "source": _source(part),
+        "source": _source(source),
     }
 
 
-def _default(part: Any) -> str:
-    value = part.get("value", part) if isinstance(part, Mapping) else part
-    return f"default {output.text_of(value)}"
-
-
-def _rule(part: Any) -> str:
-    if not isinstance(part, Mapping):
-        return output.text_of(part)
+def _rule(part: Mapping[str, Any]) -> str:
     kept = {k: v for k, v in part.items() if k not in ("sourceOfRule", "sources")}
     return ", ".join(f"{key} {output.text_of(value)}" for key, value in kept.items())
 
 
-def _source(part: Any) -> str:
-    source = part.get("sourceOfRule") if isinstance(part, Mapping) else None
-    if isinstance(source, Mapping):
-        return " ".join(str(source.get(key, "")) for key in ("scope", "name")).strip()
-    return str(source or "")
+def _source(source: Any) -> str:
+    if not isinstance(source, Mapping):
+        return ""
+    return " ".join(str(value) for value in source.values())

@@ -170,9 +170,9 @@ def _update(one: Json) -> click.Command:
         body = _body(given["path"], given["values"])
         if not body:
             raise Usage("--set: say what is to change.")
-        if not given["path"] and "put" in one["verbs"]:
+        if not given["path"] and "patch" not in one["verbs"]:
             # A replacement: what is not said stays as it is.
-            body = _merged(_kept(row), body)
+            body = _merged(_kept(one, row), body)
         session.client.update_row(one["key"], id_of(one, row), body)
         click.echo(f"{one['label']} {given['name']} was changed.")
 
@@ -182,13 +182,18 @@ def _update(one: Json) -> click.Command:
     return click.command("update", help=_about_body(f"Change one {one['label'].lower()}."))(made)
 
 
-def _kept(row: Mapping[str, Any]) -> Json:
+def _kept(one: Mapping[str, Any], row: Mapping[str, Any]) -> Json:
     """What a replacement repeats of the row: not what the server alone writes."""
-    kept = {key: row[key] for key in ("name", "description", "spec") if key in row}
+    kept = {key: row[key] for key in one["writes"] if row.get(key) not in (None, "")}
     if isinstance(row.get("meta"), Mapping):
-        places = ("name", "description", "scope", "clusterId", "departmentId", "projectId")
-        kept["meta"] = {key: row["meta"][key] for key in places if row["meta"].get(key)}
+        meta = row["meta"]
+        # What is a person's own stands in no place.
+        words = ("name", "description", *(() if meta.get("private") else _PLACES))
+        kept["meta"] = {key: meta[key] for key in words if meta.get(key)}
     return kept
+
+
+_PLACES = ("scope", "clusterId", "departmentId", "projectId")
 
 
 def _delete(one: Json) -> click.Command:

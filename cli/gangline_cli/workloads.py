@@ -199,7 +199,7 @@ def _acts(verb: str, done: str, help_text: str, *, asks: bool = False) -> click.
         _confirm(verb, rows, given, is_harmful=asks)
         for row in rows:
             getattr(session.client, verb)(row["id"])
-            click.echo(f"Workload {row['name']} {done}.")
+            click.echo(f"Workload {row['name']} {_idle(row, verb) or done}.")
         return 0
 
     made: Any = connected(callback)
@@ -235,6 +235,13 @@ def _can(row: Mapping[str, Any], verb: str) -> bool:
     if verb == "rerun":
         return row["status"] in ENDED
     return bool(row["actionsSupport"].get(verb))
+
+
+def _idle(row: Mapping[str, Any], verb: str) -> str:
+    """What to say of a workload that was as wanted already; the API takes that for done."""
+    if verb in ("suspend", "resume") and not _can(row, verb):
+        return f"is {row['status'].lower()}: there was nothing to do"
+    return ""
 
 
 def _confirm(verb: str, rows: list[Json], given: Mapping[str, Any], *, is_harmful: bool) -> None:

@@ -236,9 +236,9 @@ def create_row(key: str, body: Mapping[str, Any]) -> Call[Json]:
 
 
 def update_row(key: str, row_id: str, body: Mapping[str, Any]) -> Call[Json | None]:
-    """Replace it, or change it where the API only knows changes."""
+    """Change what ``body`` says of it; where the API only knows replacements, replace it."""
     one = resource(key)
-    method = "PUT" if "put" in one["verbs"] else "PATCH"
+    method = "PATCH" if "patch" in one["verbs"] else "PUT"
     return Call(method, f"v1/{one['path']}/{quote(row_id, safe='')}", body=dict(body))
 
 

@@ -104,6 +104,7 @@ DistributedPolicy = TypedDict(
         "meta": NotRequired["PolicyMeta"],
         "policy": NotRequired["PolicyDocument"],
         "effective": Required[dict[str, Any]],
+        "defaultSources": NotRequired[dict[str, Any]],
         "effectiveUpdatedAt": NotRequired[str],
         "warnings": NotRequired[list[str]],
     },

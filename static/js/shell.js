@@ -47,6 +47,7 @@ document.addEventListener("click", async (event) => {
  * @param {HTMLFormElement} form @param {Element} content */
 const keep = (form, content) => {
   const again = content.querySelector("form");
+  if (again?.dataset.inDialog !== form.dataset.inDialog) return; // another form stands in for it
   for (const old of form.elements) {
     const control = old.name ? again?.elements.namedItem(old.name) : null;
     if (!(control instanceof HTMLElement) || control.tagName !== old.tagName) continue;
@@ -55,11 +56,18 @@ const keep = (form, content) => {
   }
 };
 
-/** @param {string} to */
+/** Where the server says that the focus belongs. @param {HTMLDialogElement} dialog */
+const focusIn = (dialog) => {
+  const id = dialog.querySelector("form")?.dataset.focus;
+  const there = id ? dialog.querySelector(`#${CSS.escape(id)}, #dialog-${CSS.escape(id)}`) : null;
+  (dialog.querySelector("[autofocus]") ?? there)?.focus();
+};
+
+/** The page takes the place of the dialog's entry in the history. @param {string} to */
 const leave = (to) => {
   const there = new URL(to, location.href);
   const isHere = there.pathname + there.search === location.pathname + location.search;
-  location.assign(there);
+  location.replace(there);
   if (isHere) location.reload();
 };
 
@@ -90,7 +98,10 @@ const send = async (form, button) => {
   }
   keep(form, content);
   document.dispatchEvent(new CustomEvent("gangline:dialog-fill", { detail: { dialog, content } }));
-  dialog.querySelector("[autofocus]")?.focus();
+  focusIn(dialog);
+  for (const said of page.querySelectorAll("[data-toasts] .tone-good .toast-text")) {
+    document.dispatchEvent(new CustomEvent("gangline:toast", { detail: { text: said.textContent } }));
+  }
 };
 
 document.addEventListener("submit", (event) => {
@@ -106,6 +117,8 @@ document.addEventListener("submit", (event) => {
  * dialog; without scripts, or when the page cannot be had, the link is simply followed.
  * "gangline:dialog" with {url} does the same from another script, "gangline:dialog-fill" with
  * {dialog, content} puts other content into one that is open.
+ *
+ * A dialog that leads nowhere by itself has an entry in the history: Back closes it, and only it.
  */
 
 /** @param {string} url */
@@ -156,8 +169,8 @@ const fill = (dialog, content) => {
   document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
 };
 
-/** @param {string} url */
-const openPage = async (url) => {
+/** @param {string} url @param {boolean} isNext whether it takes the place, and the entry, of another */
+const openPage = async (url, isNext = false) => {
   let content = null;
   try {
     content = await fetchContent(url);
@@ -170,10 +183,28 @@ const openPage = async (url) => {
   }
   const dialog = document.createElement("dialog");
   dialog.className = "dialog";
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (dialog.dataset.entry) history.back();
+  });
   document.body.append(dialog);
+  const stays = !content.querySelector("form:not([data-in-dialog])");
   fill(dialog, content);
+  if (!stays) return;
+  dialog.dataset.entry = "own";
+  if (!isNext) history.pushState({ dialog: true }, "");
 };
+
+/** Close it, and leave its entry to what comes next. @param {HTMLElement?} dialog */
+const hand = (dialog) => {
+  if (!(dialog instanceof HTMLDialogElement)) return false;
+  const had = !!dialog.dataset.entry;
+  delete dialog.dataset.entry;
+  dialog.close();
+  return had;
+};
+
+window.addEventListener("popstate", () => hand([...document.querySelectorAll("dialog[data-entry]")].at(-1) ?? null));
 
 document.addEventListener("gangline:dialog", (event) => openPage(event.detail.url));
 document.addEventListener("gangline:dialog-fill", ({ detail: { dialog, content } }) => fill(dialog, content));
@@ -185,8 +216,7 @@ document.addEventListener("click", (event) => {
   if (opener && plain) {
     event.preventDefault();
     opener.closest("[popover]")?.hidePopover();
-    opener.closest("dialog")?.close();
-    openPage(/** @type {HTMLAnchorElement} */ (opener).href);
+    openPage(/** @type {HTMLAnchorElement} */ (opener).href, hand(opener.closest("dialog")));
     return;
   }
   const closer = event.target.closest("dialog [data-close]");
@@ -223,6 +253,10 @@ document.addEventListener("change", (event) => {
   const button = form?.querySelector("[data-draw]");
   if (form instanceof HTMLFormElement && button instanceof HTMLElement) form.requestSubmit(button);
 });
+
+/* After a button that changes the form, the focus is where the server says. */
+const drawn = document.querySelector("form[data-focus]:not(.wizard)");
+document.getElementById(drawn?.dataset.focus ?? "")?.focus();
 }
 {
 /* Menus open and close without scripts; this adds the arrow keys. */

@@ -93,7 +93,8 @@ def test_every_rule_that_holds_names_who_set_it(client: Client, world: World) ->
     department = "rules: {worker: {numWorkers: {max: 6}, backoffLimit: {max: 3, required: true}}}"
     save(actor=admin, scope=world.department.scope, text=department)
     only = send(client, world, "GET", query=where(world)).json()
-    assert only.keys() == {"effective", "effectiveUpdatedAt"}
+    assert only.keys() == {"effective", "effectiveUpdatedAt", "defaultSources"}
+    assert only["defaultSources"]["worker"]["numWorkers"] == {"scope": "system"}
     body = of(world, {"rules": {"worker": {"numWorkers": {"min": 2}}}})
     effective = send(client, world, "PUT", body).json()["effective"]
     project = {"scope": "project", "projectId": world.vision.pk}

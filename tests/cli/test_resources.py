@@ -1,11 +1,17 @@
-"""Organisation, assets and policies by command; the SDK with asyncio; what the files promise."""
+"""Organisation, assets and policies by command; a program of the SDK; what the files promise."""
 
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from gangline_cli import flags, items
-from gangline_sdk import AsyncClient, Client, NotFound, calls
+from gangline_cli.main import gangline
+from gangline_sdk import Client, calls
+from tests.cli import sdk_program
 from tests.cli.conftest import PROJECT, SMALL, Line
 from tests.support.installation import Embedded
 
@@ -50,7 +56,16 @@ def test_a_policy_is_explained_and_names_the_flag(site: Embedded, admin: Line) -
         client.send(calls.Call("PUT", "v2/policy/distributed", body=body))
         try:
             assert "max 3" in admin.ok("policy", "explain", "numWorkers")
-            assert "--workers" in admin.ok("policy", "explain", "--", "--workers")
+            default, rule = admin.ok("policy", "explain", "--", "--workers").splitlines()[1:]
+            assert default.split() == [
+                "worker",
+                "numWorkers",
+                "--workers",
+                "default",
+                "1",
+                "system",
+            ]
+            assert rule.split()[-2:] == ["project", str(project)]
             refused = admin("submit-dist", "pytorch", "many", "--workers=4", *SMALL)
             assert (refused.code, "--workers" in refused.err) == (3, True)
             assert "project vision" in refused.err
@@ -58,17 +73,34 @@ def test_a_policy_is_explained_and_names_the_flag(site: Embedded, admin: Line) -
             client.send(calls.Call("DELETE", "v2/policy/distributed", query=where))
 
 
-async def test_the_sdk_with_asyncio(site: Embedded) -> None:
-    async with AsyncClient(site.url, token=site.token) as client:
-        assert (await client.me())["username"] == "researcher"
-        assert [one["name"] async for one in client.rows("project", filters=["name==vision"])]
-        with pytest.raises(NotFound):
-            await client.workload("00000000-0000-4000-8000-000000000000")
-        body = site.body("by-asyncio", "echo async")
-        made = await client.submit(body)
-        lines = [one["text"] async for one in client.lines(made["workloadId"], pause=0.2)]
-        assert lines == ["async", "async"]
-        assert await client.delete(made["workloadId"])
+def test_a_program_of_the_sdk(site: Embedded) -> None:
+    """Without a stored login, as its user runs it."""
+    done = subprocess.run(
+        [sys.executable, sdk_program.__file__, site.url, site.token],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "Completed, True: by a program\n" * 2, done
+
+
+def test_every_command_and_every_flag_says_what_it_is_for() -> None:
+    silent = []
+    for name, command in _commands(gangline, "gangline"):
+        flags_of = [one for one in command.params if isinstance(one, click.Option)]
+        mute = [one.opts[0] for one in flags_of if not one.hidden and not one.help]
+        silent += [name] if not command.help else [f"{name} {flag}" for flag in mute]
+    assert silent == []
+
+
+def _commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        ctx = click.Context(command, info_name=name)
+        for word in command.list_commands(ctx):
+            inner = command.get_command(ctx, word)
+            assert inner is not None, (name, word)
+            yield from _commands(inner, f"{name} {word}")
 
 
 def test_no_two_fields_have_the_same_flag() -> None:

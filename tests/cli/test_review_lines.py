@@ -14,6 +14,7 @@ from tests.support.world import World, make_world
 from workloads.models import Workload
 
 ODD = "say 'it''s  $HOME, é' \"and\" more"
+LINES = "$HOME `id` \\ 'one'\n\n  \"two\" !x %s\tGANGLINE\nGANGLINE\n"
 
 
 @pytest.fixture
@@ -55,6 +56,17 @@ def test_acf18_the_printed_lines_create_what_the_form_creates(
     filler.fill()
     if master:
         filler.post("master", master)
+        filler.post(
+            "workers",
+            {
+                "worker.environmentVariables~rows": ["a", "b"],
+                "worker.environmentVariables~a.name": "LINES",
+                "worker.environmentVariables~a.value": LINES,
+                "worker.environmentVariables~b.name": "DASH",
+                "worker.environmentVariables~b.value": "--workers=7",
+                "worker.args": ODD,
+            },
+        )
     lines = {key: as_text(filler, key, live_server.url) for key in ("cli", "python")}
     assert ("--master-command" in lines["cli"]) is bool(master)
     run(["/bin/sh", "-eu"], lines["cli"], world, live_server.url, tmp_path)
@@ -63,6 +75,9 @@ def test_acf18_the_printed_lines_create_what_the_form_creates(
     by_program = frozen("digits")
     filler.post("review", go="create")
     by_form = frozen("digits")
+    if master:
+        kept = by_form["values"]["worker.environmentVariables"]
+        assert [one["value"] for one in kept] == [LINES, "--workers=7"]
     assert by_line == by_form
     assert by_program == by_form
     assert sorted(Workload.objects.values_list("channel", flat=True)) == ["api", "cli", "form"]

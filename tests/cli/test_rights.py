@@ -32,7 +32,8 @@ TABLE: dict[str, tuple[tuple[str, ...], tuple[int, int, int, int, int]]] = {
     "environment create": (("environment", "create", "x", "--set", "meta.scope=project",
                             "--set", "meta.projectId={vision}", "--set", "spec.image=a:1"),
                            (0, 0, 4, 3, 4)),
-    "project create": (("project", "create", "x", "--set", "parentId=1"), (0, 4, 4, 4, 4)),
+    "project create": (("project", "create", "x", "--set", "parentId={department}"),
+                       (0, 4, 4, 4, 4)),
     "user list": (("user", "list"), (0, 0, 0, 0, 4)),
 }  # fmt: skip
 
@@ -52,7 +53,8 @@ def world(db: None) -> World:
 def test_who_may_do_what(world: World, tmp_path: Path) -> None:
     found = {}
     for name, (line, _) in TABLE.items():
-        words = [word.replace("{vision}", str(world.vision.pk)) for word in line]
+        ids = {"vision": world.vision.pk, "department": world.department.pk}
+        words = [word.format(**ids) if "=" in word else word for word in line]
         codes = []
         for person in PEOPLE:
             with transaction.atomic():

@@ -189,10 +189,18 @@ def test_typing_without_a_network_is_saved_when_it_returns(open_page: Opener) ->
 
 
 def test_back_and_forward_keep_every_value(open_page: Opener) -> None:
-    """AC-F10."""
+    """AC-F10: of a dialog that is open, Back closes the dialog alone."""
     page = open_page()
     start(page)
     fill_workers(page)
+    maker = page.get_by_role("button", name="New environment")
+    for closed_by in ("Back", "Escape", "Back"):
+        maker.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.go_back() if closed_by == "Back" else page.keyboard.press(closed_by)
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(maker).to_be_focused()
+    expect(page.locator('[name="worker.command"]')).to_have_value("python train.py")
     press(page, "Continue to master", "master")
     page.get_by_role("switch").check()
     page.locator('[name="master.args"]').fill("--lead")

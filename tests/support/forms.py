@@ -88,9 +88,10 @@ class Page(HTMLParser):
         """Where the error summary leads."""
         return [e.attributes["href"].lstrip("#") for e in self.all(**{"class": "errors-link"})]
 
-    def fields(self) -> list[tuple[str, str]]:
-        """Names and values that a browser would send with the form of the step."""
-        form = self.one(id="wizard-form")
+    def fields(self, **form_of: str) -> list[tuple[str, str]]:
+        """Names and values that a browser would send with the form: that of the step, if no
+        attributes say which."""
+        form = self.one(**(form_of or {"id": "wizard-form"}))
         pairs = []
         for element in form.inside:
             name = element.attributes.get("name", "")

@@ -107,3 +107,36 @@ def test_the_environment_of_another_checkout_is_not_taken_over(
     assert done.returncode == 1
     assert f"is a link to {theirs}" in done.stderr
     assert list(theirs.iterdir()) == []
+
+
+@pytest.mark.thorough
+def test_the_command_line_installs_without_the_server(tmp_path: Path) -> None:
+    """As its guide says, from its own lock file: nothing of the server is there."""
+    source, place = tmp_path / "cli", tmp_path / "env"
+    shutil.copytree(ROOT / "cli", source, ignore=shutil.ignore_patterns("__pycache__"))
+    pip = [str(place / "bin" / "pip"), "install", "--quiet"]
+    for command in (
+        [str(PYTHON), "-m", "venv", str(place)],
+        [*pip, "--require-hashes", "-r", str(ROOT / "requirements" / "cli.txt")],
+        [*pip, "--no-deps", str(source)],
+    ):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    nowhere = {"GANGLINE_URL": "http://127.0.0.1:9", "GANGLINE_TOKEN": "gangline_x"}
+    ran = {
+        words: subprocess.run(
+            [str(place / "bin" / words[0]), *words[1:]],
+            cwd=tmp_path,
+            env={"PATH": "/bin", "GANGLINE_CONFIG_DIR": str(tmp_path / "config"), **nowhere},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for words in (
+            ("gangline", "submit-dist", "pytorch", "--help"),
+            ("gangline", "list"),
+            ("python", "-c", "from gangline_sdk import AsyncClient, Client"),
+            ("python", "-c", "import django"),
+            ("python", "-c", "import gangline"),
+        )
+    }
+    assert [done.returncode for done in ran.values()] == [0, 7, 0, 1, 1], ran

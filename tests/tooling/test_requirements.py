@@ -125,7 +125,7 @@ class Sessions:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, part: system_packages.Part) -> None:
         self.ran: list[tuple[str, list[str]]] = []
-        monkeypatch.setattr(system_packages, "PARTS", {"kubernetes": part})
+        monkeypatch.setattr(system_packages, "PARTS", {part.name: part})
         monkeypatch.setattr(run_tests, "_run", self._run)
         monkeypatch.setattr(shutil, "which", lambda name: name)  # the packages are installed
 
@@ -166,6 +166,17 @@ def test_what_the_last_session_needs_is_built_beside_the_others(
     assert "compiling\nWaited" in capsys.readouterr().out
 
 
+def test_no_session_begins_before_what_it_needs_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The provider of sign-ins is needed by the first session already."""
+    part = part_built_by(built := tmp_path / "built", "sleep 0.3", f"touch {built}")
+    sessions = Sessions(monkeypatch, dataclasses.replace(part, name="oidc"))
+    monkeypatch.setenv("CI", "true")
+    assert run_tests.main([]) == 0
+    assert [missing for _, missing in sessions.ran] == [[]] * 5
+
+
 def test_what_cannot_be_built_is_told_to_its_session_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,7 +187,7 @@ def test_what_cannot_be_built_is_told_to_its_session_alone(
     assert "no module proxy" in capsys.readouterr().out
 
 
-def test_a_build_ends_with_the_tests(tmp_path: Path) -> None:
+def test_a_build_takes_what_tests_leave_and_ends_with_them(tmp_path: Path) -> None:
     part = part_built_by(tmp_path / "never", f"echo $$ > {tmp_path}/pid", "sleep 600")
     with builds.started([]) as running:
         assert running == {}
@@ -185,6 +196,8 @@ def test_a_build_ends_with_the_tests(tmp_path: Path) -> None:
         patch.setattr(shutil, "which", lambda name: name)
         with builds.started(["kubernetes"]):
             wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+            group = Path("/proc", (tmp_path / "pid").read_text().strip(), "autogroup")
+            assert not group.exists() or group.read_text().endswith(" nice 19\n")
     pid = int((tmp_path / "pid").read_text())
     wait_for(lambda: not Path(f"/proc/{pid}").exists())
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assets.credentials import copies, store
-from assets.credentials.references import Reference, references, replaced
+from assets.credentials.references import PULL, VARIABLES, Reference, references, replaced
 from assets.credentials.types import PREFIXES, image_host, serves
 from assets.models import Credential
 from gangline.accounts.models import User
@@ -20,8 +20,6 @@ from gangline.spec.workload import SPEC
 from workloads.models import CredentialUse, Workload
 from workloads.services.item_paths import as_sent, field_of
 
-PULL = "imagePullSecrets"
-VARIABLES = "environmentVariables"
 SHOWN = 12
 
 

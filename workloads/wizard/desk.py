@@ -36,7 +36,7 @@ from workloads.services.admission import Standing
 from workloads.wizard.body import body_of
 from workloads.wizard.choices import Choices, as_uuid
 from workloads.wizard.credentials import Choosable
-from workloads.wizard.galleries import DATA, NEW, Galleries, with_typed
+from workloads.wizard.galleries import DATA, Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
@@ -230,7 +230,7 @@ class Desk:
                 **(driver.unsupported if driver else {}),
             },
             notes=self.credentials.notes(notes, image),
-            makers=self.credentials.makers(role, NEW),
+            makers=self.credentials.makers(role),
             galleries=self.galleries.fields(role),
             suggestions=self._suggestions(facts.detail.get("suggestions", {}) if facts else {}),
         )

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from assets.credentials.forms import CredentialForm
+from assets.credentials import within
+from assets.credentials.references import naming
 from assets.forms import AssetForm
 from assets.kinds import KINDS, SOURCE_KINDS, AssetKind
 from assets.models import DataVolume
@@ -24,12 +25,10 @@ from gangline.resources import services
 from gangline.resources.forms import ResourceForm
 from gangline.resources.registry import get
 from gangline.resources.resource import Resource
-from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Role
 from gangline.web.errors import Refusal
 from workloads.wizard import drafts
 from workloads.wizard.answers import SeeOther
-from workloads.wizard.credentials import CREDENTIAL, MADE_FOR, chosen, types_for
 from workloads.wizard.desk import Desk
 from workloads.wizard.galleries import DATA, NEW, asset_field, with_picks
 from workloads.wizard.pages import step_url
@@ -47,7 +46,7 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
     if project is None or role not in (Role.WORKER, Role.MASTER):
         raise Http404
     name, _, path = name.partition(".")
-    if name == CREDENTIAL and path in MADE_FOR:
+    if name == within.CREDENTIAL and path in naming():
         return _credential(request, desk, step, Role(role), path, project)
     if name == DATA and desk.galleries.may_create(SOURCE_KINDS[0]):
         return _types(request, desk, step, Role(role))
@@ -59,7 +58,7 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
     form = _form(request, desk, Role(role), kind, project)
     back = _back(desk, step, Role(role), kind)
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
-        return _page(request, resource, form, project, back, status=200)
+        return _page(request, resource, form, project, back, status=form.redrawn.status)
     if request.method == "POST" and form.is_valid():
         made = _made(
             desk, resource, form, project, lambda one: _choose(desk, step, Role(role), kind, one)
@@ -81,17 +80,11 @@ def _credential(
     request: HttpRequest, desk: Desk, step: Step, role: Role, path: str, project: Project
 ) -> HttpResponse:
     """A credential for a row of ``path``, of a type that fits there."""
-    resource = get(CREDENTIAL)
+    resource = get(within.CREDENTIAL)
     if not can(desk.actor.user, resource.permission("create"), project.scope):
         raise _denied(resource, project)
-    form: CredentialForm = resource.form_class(
-        request.POST if request.method == "POST" else None,
-        resource=resource,
-        actor=desk.actor,
-        initial={"scope": project.scope_id},
-    )
-    form.offer(types_for(path))
-    _narrow(form, project)
+    data = request.POST if request.method == "POST" else None
+    form = within.form_for(path, project.scope, desk.actor, data)
     back = f"{step_url(desk, step)}#{dom_id(f'{role}.{path}')}"
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
         return _page(request, resource, form, project, back, status=200)
@@ -108,8 +101,8 @@ def _credential(
 
 def _with_row(stored: DraftState, role: Role, path: str, made: Any) -> DraftState:
     if role is Role.MASTER:
-        return replace(stored, master=chosen(stored.master, path, made))
-    return replace(stored, worker=chosen(stored.worker, path, made))
+        return replace(stored, master=within.chosen(stored.master, path, made))
+    return replace(stored, worker=within.chosen(stored.worker, path, made))
 
 
 def _denied(resource: Resource[Any], project: Project) -> PermissionDenied:
@@ -159,7 +152,10 @@ def _page(
         "back": back,
     }
     status = status or (422 if request.method == "POST" else 200)
-    return render(request, "wizard/new_asset.html", context, status=status)
+    if form.redrawn.told:
+        messages.success(request, form.redrawn.told)
+    template = form.redrawn.template or "wizard/new_asset.html"
+    return render(request, template, context, status=status)
 
 
 def _form(
@@ -167,13 +163,16 @@ def _form(
 ) -> AssetForm:
     """Name and values; a scope only where more than the project can be chosen."""
     resource = get(kind.resource_key)
+    whole = desk.form(role)
     part = replace(
-        desk.form(role),
+        whole,
         role=Role.WORKER,
         policy=effective_policy([]),
         standing={},
         galleries={},
         only=frozenset([kind.item] if kind.item else kind.asked),
+        # What can be named hangs on where the asset will hold, which its own form knows.
+        notes={path: note for path, note in whole.notes.items() if path not in naming()},
     )
     form: AssetForm = resource.form_class(
         request.POST if request.method == "POST" else None,
@@ -182,19 +181,8 @@ def _form(
         part=part,
         initial={"scope": project.scope_id},
     )
-    _narrow(form, project)
+    within.narrow(form, project.scope)
     return form
-
-
-def _narrow(form: ResourceForm, project: Project) -> None:
-    """Only what is needed, and only places in which the project lies."""
-    for name in ("description", "framework"):
-        form.fields.pop(name, None)
-    places = form.fields["scope"]
-    line = [scope.pk for scope in scopes_to(project.scope)]
-    places.queryset = places.queryset.filter(pk__in=line)  # type: ignore[attr-defined]
-    if places.queryset.count() < 2:  # type: ignore[attr-defined]
-        del form.fields["scope"]
 
 
 def _types(request: HttpRequest, desk: Desk, step: Step, role: Role) -> HttpResponse:

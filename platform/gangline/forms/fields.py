@@ -239,6 +239,7 @@ class FieldView:
     add: str = ""
     add_label: str = ""
     """What the button that makes another choice sends, and its words; empty: there is none."""
+    add_icon: str = "plus"
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
     needs: Needs | None = None

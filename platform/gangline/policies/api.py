@@ -33,7 +33,7 @@ from .effective import SYSTEM, Layer, effective_policy
 from .models import Policy
 from .reading import parse
 from .selectors import layers
-from .written import document_json, effective_json, merged, text_of, without
+from .written import default_sources, document_json, effective_json, merged, text_of, without
 
 IDS = {
     ScopeKind.CLUSTER: "clusterId",
@@ -102,6 +102,11 @@ _ANSWER = component(
                 **_OBJECT,
                 "description": "What holds here. Every rule has `sourceOfRule`, the nearest scope"
                 " that says so, and `sources`, those of each of its kinds.",
+            },
+            "defaultSources": {
+                **_HALVES,
+                "description": "The scopes that gave the defaults which hold here, by the paths of"
+                " the fields. `system` means that Gangline brings the default.",
             },
             "effectiveUpdatedAt": {"type": "string", "format": "date-time"},
             "warnings": {"type": "array", "items": {"type": "string"}},
@@ -295,7 +300,14 @@ def _answered(
         if (one.kind, one.name) == (layer.kind, layer.name)
     } | {SYSTEM: {"scope": SYSTEM}}
     effective = effective_policy(holding)
-    body: Json = {"effective": effective_json(effective, lambda words: dict(sources[words]))}
+
+    def source_of(words: str) -> Json:
+        return dict(sources[words])
+
+    body: Json = {
+        "effective": effective_json(effective, source_of),
+        "defaultSources": default_sources(effective, source_of),
+    }
     body |= {"meta": _meta(policy, scope)} if policy else {}
     body |= {"policy": document_json(parse(text))} if text else {}
     body |= {"effectiveUpdatedAt": max(stored)} if stored else {}

@@ -15,7 +15,7 @@ from gangline.spec.workload import SPEC, SpecModels
 
 from .document import HALVES, Computed, GivenDefault, PolicyDocument, RuleSet, fields_of
 from .effective import SYSTEM, EffectivePolicy
-from .rules import FieldRule
+from .rules import FieldRule, Sourced
 
 SourceOf = Callable[[str], dict[str, Any]]
 """``sourceOfRule`` for the words of a scope."""
@@ -94,6 +94,23 @@ def effective_json(policy: EffectivePolicy, source_of: SourceOf) -> Json:
         found["rules"][str(role)] = nest(rules)
         found["imposedAssets"][str(role)] = list(policy.imposed.get(role, ()))
     return found
+
+
+def default_sources(policy: EffectivePolicy, source_of: SourceOf) -> Json:
+    """Who gave the defaults that `effective_json` shows, by half and path."""
+    return {
+        str(role): {
+            path: source_of(given.source)
+            for path, rule in policy.half(role).items()
+            if (given := _given(rule)) is not None
+        }
+        for role in HALVES
+    }
+
+
+def _given(rule: FieldRule) -> Sourced | None:
+    inside = (one for one in map(_given, rule.attributes.values()) if one is not None)
+    return rule.fixed or rule.default or next(inside, None)
 
 
 def _effective_default(field: SpecField, rule: FieldRule) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -20,6 +21,16 @@ from gangline.scopes.models import Scope
 from .resource import Resource
 
 
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """How a button that stores nothing of the form is answered: with its page, or ``template``."""
+
+    template: str = ""
+    status: int = 200
+    told: str = ""
+    """What is said beside it."""
+
+
 class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """Reads what was typed. The rules run once, in `resources.services`."""
 
@@ -31,6 +42,7 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """What a copy begins with beside the fields of the form."""
     focus = ""
     """Id of the control that has the focus when the page is drawn again."""
+    redrawn = Redrawn()
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, resource: Resource[Any], actor: Actor, **kwargs: Any) -> None:

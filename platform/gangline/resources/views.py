@@ -231,12 +231,15 @@ class DetailView(ResourceView):
 class FormView(ResourceView):
     """Create, edit and copy: what was typed stays, problems stand beside their fields."""
 
-    def page(self, form: ResourceForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        sections, problems = form.views(), form.problems()
+    def page(self, form: ResourceForm, *, status: int = 0, **more: Any) -> HttpResponse:
+        sections, problems, redrawn = form.views(), form.problems(), form.redrawn
+        if redrawn.told:
+            messages.success(self.request, redrawn.told)
         context = self.context(
             form=form, sections=sections, problems=problems, back=self.back, **more
         )
-        return render(self.request, self.resource.form_template, context, status=status)
+        template = redrawn.template or self.resource.form_template
+        return render(self.request, template, context, status=status or redrawn.status)
 
     def form(self, instance: Any = None, **kwargs: Any) -> ResourceForm:
         data = self.request.POST if self.request.method == "POST" else None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 from django.http import QueryDict
 
@@ -21,6 +22,7 @@ from gangline.spec_forms.fitting import NO_NOTE, fit_of, fitted
 from gangline.spec_forms.item_texts import alike, names, posted_texts
 from gangline.spec_forms.raw import ASIDE, UNIT, RoleInputs, Row, Typed, inherited_row_id
 
+V = TypeVar("V")
 ROWS = "~rows"
 DRAWN = "~drawn"
 """Of a script: the mark of the one that the page was drawn with."""
@@ -65,7 +67,7 @@ def read(
     notes: Mapping[str, FieldNote] = MappingProxyType({}),
 ) -> Reading:
     """``stored`` with what ``data`` changes. Fields that were not posted stay as they are."""
-    inputs, ignored = stored, []
+    scalars, lists, ignored = dict(stored.scalars), dict(stored.lists), []
     fields = list(fields)
     is_outdated = any(_is_outdated(role, spec, data, stored, inherited) for spec in fields)
     for spec in fields:
@@ -77,17 +79,26 @@ def read(
             ignored.append(spec.path)
         elif spec.kind is Kind.ITEMIZED:
             note = notes.get(spec.path, NO_NOTE)
-            rows, forged = _rows(name, spec, data, inputs, inherited, note)
-            inputs = inputs.with_rows(spec.path, rows)
+            rows, forged = _rows(name, spec, data, stored, inherited, note)
+            _put(lists, spec.path, tuple(rows) or None)
             ignored += forged
         elif is_outdated and not spec.ui.from_file and spec.path not in stored.scalars:
             continue
         else:
             text = data.get(name + ASIDE if is_aside else name, "")
-            typed = _scalar(name, text, spec, data, inputs, inherited)
+            typed = _scalar(name, text, spec, data, stored, inherited)
             said, aside = (None, typed) if is_aside else (typed, None)
-            inputs = inputs.with_scalar(spec.path, said).with_scalar(spec.path + ASIDE, aside)
-    return Reading(inputs, tuple(ignored))
+            _put(scalars, spec.path, said)
+            _put(scalars, spec.path + ASIDE, aside)
+    return Reading(RoleInputs(scalars, lists), tuple(ignored))
+
+
+def _put(into: dict[str, V], path: str, said: V | None) -> None:
+    """What is said, or nothing any more."""
+    if said is None:
+        into.pop(path, None)
+    else:
+        into[path] = said
 
 
 def mark_of(text: str) -> str:

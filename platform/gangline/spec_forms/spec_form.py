@@ -7,6 +7,7 @@ and draws it; whether a value may stand is judged by the spec and the policy eng
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from django.http import QueryDict
 
@@ -135,9 +136,6 @@ class RoleForm:
             if hidden and not self._is_told(spec, inputs, by_path):
                 continue
             view = drawing.field(spec, by_path.get(spec.path, []))
-            if spec.ui.advanced:
-                is_set = bool(view.text) or bool(view.items)
-                view = replace(view, is_advanced=True, is_set=is_set)
             views.setdefault(spec.ui.section, []).append(view)
         return tuple(
             SectionView(f"{self.role}-{name}", SECTIONS[name], fields)
@@ -199,32 +197,33 @@ class _Drawing:
         rule = self.form.rule(spec.path)
         note = self.form.notes.get(spec.path, NO_NOTE)
         path = f"{self.form.role}.{spec.path}"
-        common = FieldView(
-            path=path,
-            label=spec.label,
-            control="text",
-            name=path,
-            help=note.help or spec.ui.help,
-            limits=() if rule.fixed else tuple(limits.hint_parts(spec, rule)),
-            lock="fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
-            required=rule.required is not None or note.is_required,
-            unavailable=self.form.unsupported.get(spec.path, ""),
+        common: dict[str, Any] = {
+            "path": path,
+            "label": spec.label,
+            "name": path,
+            "is_advanced": spec.ui.advanced,
+            "help": note.help or spec.ui.help,
+            "limits": () if rule.fixed else tuple(limits.hint_parts(spec, rule)),
+            "lock": "fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
+            "required": rule.required is not None or note.is_required,
+            "unavailable": self.form.unsupported.get(spec.path, ""),
             # Of a text with several lines, a problem may be with one of them.
-            errors=tuple(p.sentence for p in problems if p.path == spec.path or spec.ui.rows),
-        )
+            "errors": tuple(p.sentence for p in problems if p.path == spec.path or spec.ui.rows),
+        }
         if spec.kind is Kind.ITEMIZED:
             return self._list(common, spec, rule, problems)
         return self._scalar(common, spec, rule)
 
     def _list(
-        self, common: FieldView, spec: SpecField, rule: FieldRule, problems: list[Problem]
+        self, common: dict[str, Any], spec: SpecField, rule: FieldRule, problems: list[Problem]
     ) -> FieldView:
-        items = self._items(common, spec, rule, problems) if self.with_items else ()
+        items = tuple(self._items(common["path"], spec, rule, problems) if self.with_items else ())
         add, add_label = self.form.makers.get(spec.path, ("", ""))
-        return replace(
-            common,
+        return FieldView(
+            **common,
             control="rows",
-            items=tuple(items),
+            items=items,
+            is_set=spec.ui.advanced and bool(items),
             attributes=tuple(a.label for a in spec.items),
             item_word=spec.ui.item or "item",
             add=add,
@@ -236,10 +235,10 @@ class _Drawing:
         )
 
     def _items(
-        self, common: FieldView, spec: SpecField, rule: FieldRule, problems: list[Problem]
+        self, path: str, spec: SpecField, rule: FieldRule, problems: list[Problem]
     ) -> Iterator[ItemView]:
         return item_views(
-            common.path,
+            path,
             spec,
             rows=self.inputs.lists.get(spec.path, ()),
             standing=self.inherited.items.get(spec.path, ()),
@@ -266,15 +265,15 @@ class _Drawing:
             },
         }
 
-    def _scalar(self, common: FieldView, spec: SpecField, rule: FieldRule) -> FieldView:
+    def _scalar(self, common: dict[str, Any], spec: SpecField, rule: FieldRule) -> FieldView:
         if rule.fixed:
             text = readable(spec, rule.fixed.value, limits.displayed(rule))
             is_switch = spec.kind is Kind.BOOLEAN
-            return replace(
-                common,
+            return FieldView(
+                **{**common, "name": ""},
                 control="switch" if is_switch else "fixed",
-                name="",
                 text=text,
+                is_set=spec.ui.advanced and bool(text),
                 options=fixed_switch(rule.fixed.value) if is_switch else (),
                 fixed_by=rule.fixed.source,
             )
@@ -287,16 +286,17 @@ class _Drawing:
             typed = units.shown(spec, typed)
         offers = self.form.offers.get(spec.path, ())
         choices = self.form.notes.get(spec.path, NO_NOTE).choices.get("", ())
-        return replace(
-            common,
+        return FieldView(
+            **common,
             control=control_of(spec, rule, offers, choices),
             text=typed.text,
+            is_set=spec.ui.advanced and bool(typed.text),
             unit="" if units.has_unit(spec) else spec.ui.unit,
             units=unit_options(spec, typed),
             options=options_of(
                 spec, rule, typed.text, standing.text if standing else "", follows, choices
             ),
-            cards=_cards(offers, rule, typed, standing if follows else None, common.path),
+            cards=_cards(offers, rule, typed, standing if follows else None, common["path"]),
             placeholder=(standing.text if follows and standing else "")
             or self.form.notes.get(spec.path, NO_NOTE).placeholder
             or spec.ui.placeholder,

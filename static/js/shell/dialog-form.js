@@ -7,6 +7,7 @@
  * @param {HTMLFormElement} form @param {Element} content */
 const keep = (form, content) => {
   const again = content.querySelector("form");
+  if (again?.dataset.inDialog !== form.dataset.inDialog) return; // another form stands in for it
   for (const old of form.elements) {
     const control = old.name ? again?.elements.namedItem(old.name) : null;
     if (!(control instanceof HTMLElement) || control.tagName !== old.tagName) continue;
@@ -15,11 +16,18 @@ const keep = (form, content) => {
   }
 };
 
-/** @param {string} to */
+/** Where the server says that the focus belongs. @param {HTMLDialogElement} dialog */
+const focusIn = (dialog) => {
+  const id = dialog.querySelector("form")?.dataset.focus;
+  const there = id ? dialog.querySelector(`#${CSS.escape(id)}, #dialog-${CSS.escape(id)}`) : null;
+  (dialog.querySelector("[autofocus]") ?? there)?.focus();
+};
+
+/** The page takes the place of the dialog's entry in the history. @param {string} to */
 const leave = (to) => {
   const there = new URL(to, location.href);
   const isHere = there.pathname + there.search === location.pathname + location.search;
-  location.assign(there);
+  location.replace(there);
   if (isHere) location.reload();
 };
 
@@ -50,7 +58,10 @@ const send = async (form, button) => {
   }
   keep(form, content);
   document.dispatchEvent(new CustomEvent("gangline:dialog-fill", { detail: { dialog, content } }));
-  dialog.querySelector("[autofocus]")?.focus();
+  focusIn(dialog);
+  for (const said of page.querySelectorAll("[data-toasts] .tone-good .toast-text")) {
+    document.dispatchEvent(new CustomEvent("gangline:toast", { detail: { text: said.textContent } }));
+  }
 };
 
 document.addEventListener("submit", (event) => {

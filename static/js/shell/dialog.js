@@ -3,6 +3,8 @@
  * dialog; without scripts, or when the page cannot be had, the link is simply followed.
  * "gangline:dialog" with {url} does the same from another script, "gangline:dialog-fill" with
  * {dialog, content} puts other content into one that is open.
+ *
+ * A dialog that leads nowhere by itself has an entry in the history: Back closes it, and only it.
  */
 
 /** @param {string} url */
@@ -53,8 +55,8 @@ const fill = (dialog, content) => {
   document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
 };
 
-/** @param {string} url */
-const openPage = async (url) => {
+/** @param {string} url @param {boolean} isNext whether it takes the place, and the entry, of another */
+const openPage = async (url, isNext = false) => {
   let content = null;
   try {
     content = await fetchContent(url);
@@ -67,10 +69,28 @@ const openPage = async (url) => {
   }
   const dialog = document.createElement("dialog");
   dialog.className = "dialog";
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (dialog.dataset.entry) history.back();
+  });
   document.body.append(dialog);
+  const stays = !content.querySelector("form:not([data-in-dialog])");
   fill(dialog, content);
+  if (!stays) return;
+  dialog.dataset.entry = "own";
+  if (!isNext) history.pushState({ dialog: true }, "");
 };
+
+/** Close it, and leave its entry to what comes next. @param {HTMLElement?} dialog */
+const hand = (dialog) => {
+  if (!(dialog instanceof HTMLDialogElement)) return false;
+  const had = !!dialog.dataset.entry;
+  delete dialog.dataset.entry;
+  dialog.close();
+  return had;
+};
+
+window.addEventListener("popstate", () => hand([...document.querySelectorAll("dialog[data-entry]")].at(-1) ?? null));
 
 document.addEventListener("gangline:dialog", (event) => openPage(event.detail.url));
 document.addEventListener("gangline:dialog-fill", ({ detail: { dialog, content } }) => fill(dialog, content));
@@ -82,8 +102,7 @@ document.addEventListener("click", (event) => {
   if (opener && plain) {
     event.preventDefault();
     opener.closest("[popover]")?.hidePopover();
-    opener.closest("dialog")?.close();
-    openPage(/** @type {HTMLAnchorElement} */ (opener).href);
+    openPage(/** @type {HTMLAnchorElement} */ (opener).href, hand(opener.closest("dialog")));
     return;
   }
   const closer = event.target.closest("dialog [data-close]");

@@ -5,3 +5,7 @@ document.addEventListener("change", (event) => {
   const button = form?.querySelector("[data-draw]");
   if (form instanceof HTMLFormElement && button instanceof HTMLElement) form.requestSubmit(button);
 });
+
+/* After a button that changes the form, the focus is where the server says. */
+const drawn = document.querySelector("form[data-focus]:not(.wizard)");
+document.getElementById(drawn?.dataset.focus ?? "")?.focus();

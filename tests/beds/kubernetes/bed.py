@@ -18,16 +18,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from gangline.drivers.kubernetes import resources
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.kubeconfig import parse
+from gangline.drivers.kubernetes.resources import Resource
 
 from . import building, kubeconfigs, pod_logs, supervisor
 from .components import needed
-from .objects import EXECS, SERVICE_ACCOUNTS, must
+from .objects import EXECS, PORT_FORWARDS, SERVICE_ACCOUNTS, must
 from .processes import BedFailed, Identity, end_of
 from .readiness import is_ready
 from .state import State
@@ -120,15 +121,32 @@ class Bed:
     def serve_exec(self, namespace: str, pod: str, folder: Path) -> None:
         """Let commands be run in the pod. They really run, on this machine, in ``folder``.
 
-        Each as the user that runs the bed. https://kwok.sigs.k8s.io/docs/user/kwok-configuration-for-exec/
+        Each as the user that runs the bed, with the variables that the pod's first container says
+        outright. https://kwok.sigs.k8s.io/docs/user/kwok-configuration-for-exec/
         """
+        found = must(self.client.get(resources.PODS, namespace, pod)).body
+        said = found["spec"]["containers"][0].get("env") or ()
+        envs = [{"name": one["name"], "value": one["value"]} for one in said if "value" in one]
+        self._simulate(
+            EXECS, namespace, pod, {"execs": [{"local": {"workDir": str(folder), "envs": envs}}]}
+        )
+
+    def serve_port(self, namespace: str, pod: str, port: int, target: int) -> None:
+        """Let ``port`` of the pod be reached: what answers listens on ``target`` of this machine.
+
+        https://kwok.sigs.k8s.io/docs/user/kwok-configuration-for-port-forward/
+        """
+        forward = {"ports": [port], "target": {"port": target, "address": "127.0.0.1"}}
+        self._simulate(PORT_FORWARDS, namespace, pod, {"forwards": [forward]})
+
+    def _simulate(self, what: Resource, namespace: str, pod: str, spec: dict[str, Any]) -> None:
         body = {
-            "apiVersion": EXECS.api_version,
-            "kind": EXECS.kind,
+            "apiVersion": what.api_version,
+            "kind": what.kind,
             "metadata": {"name": pod, "namespace": namespace},
-            "spec": {"execs": [{"local": {"workDir": str(folder)}}]},
+            "spec": spec,
         }
-        must(self.client.apply(EXECS, namespace, pod, body))
+        must(self.client.apply(what, namespace, pod, body))
 
     def freeze(self, name: str) -> None:
         """Stop a process where it is, as a machine that hangs would."""

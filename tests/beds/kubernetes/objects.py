@@ -41,6 +41,7 @@ def _cluster(group: str, version: str, plural: str, kind: str) -> Resource:
 STAGES = _cluster(_KWOK, "v1alpha1", "stages", "Stage")
 LOGS = Resource(_KWOK, "v1alpha1", "logs", "Logs")
 EXECS = Resource(_KWOK, "v1alpha1", "execs", "Exec")
+PORT_FORWARDS = Resource(_KWOK, "v1alpha1", "portforwards", "PortForward")
 SERVICES = Resource("", "v1", "services", "Service")
 SECRETS = Resource("", "v1", "secrets", "Secret")
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")

@@ -44,7 +44,10 @@ _PATH = re.compile(
 JOB = "kubeflow.org/pytorchjobs"
 UNSEEN = {
     ("bind", "rbac.authorization.k8s.io/clusterroles", WIDE): "asked for within the API server",
-    ("create", "/pods/exec", WITHIN): "asked for within the API server, since 1.35",
+    **dict.fromkeys(
+        (("create", "/pods/exec", WITHIN), ("create", "/pods/portforward", WITHIN)),
+        "asked for within the API server, since 1.35",
+    ),
     ("update", f"{JOB}/finalizers", WITHIN): "asked for within the API server of OpenShift",
     **dict.fromkeys(
         (("list", "/namespaces", WIDE), ("watch", "/pods", WITHIN), ("watch", JOB, WITHIN)),
@@ -94,6 +97,7 @@ def _one_that_runs(ground: Ground) -> None:
     ground.running(ref)
     _follow(driver, ground.install)
     driver.open_shell(ref, "worker-0", ShellRequest(("true",), tty=False))
+    driver.open_port(ref, "worker-0", 6006)
     driver.suspend(ref)
     ground.until(ref, S.SUSPENDED)
     driver.resume(ref)

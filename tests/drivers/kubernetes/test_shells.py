@@ -1,4 +1,5 @@
-"""What an API server may say of a command in a pod, played by one that speaks its protocol.
+"""What an API server may say of a command in a pod, or of a port of it, played by one that speaks
+its protocol.
 
 What the bed's kubelet cannot do: end the input of a command, and tell its exit code.
 """
@@ -18,12 +19,14 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
 from gangline.drivers.base import AttemptRef, Busy, Refused, Unknown
-from gangline.drivers.kubernetes import shells
+from gangline.drivers.kubernetes import shells, talking
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.pods import Pod
 from gangline.drivers.kubernetes.pods import read as read_pod
+from gangline.drivers.kubernetes.ports import NOT_CONNECTED, KubernetesConnection
 from gangline.drivers.kubernetes.shells import KubernetesShell, Visiting
+from gangline.drivers.ports import SILENT
 from gangline.drivers.shells import CLOSED, REPLICA_ENDED, Ended, ShellRequest
 from tests.drivers.conformance_shells import said
 from tests.support.certificates import pair
@@ -208,3 +211,73 @@ def test_a_server_that_is_gone_is_an_answer(tmp_path: Path) -> None:
     with cluster(tmp_path, lambda _: None) as (visiting, _, _):
         pass
     assert isinstance(visiting.visit(REF, "worker-0", ShellRequest()), Unknown)
+
+
+NUMBER = (6006).to_bytes(2, "little")
+"""Begins what comes of a port."""
+
+
+def connected(visiting: Visiting) -> KubernetesConnection:
+    told = visiting.connect(REF, "worker-0", 6006)
+    assert isinstance(told, KubernetesConnection), told
+    return told
+
+
+def test_bytes_to_a_port_and_back(tmp_path: Path) -> None:
+    heard: list[bytes] = []
+
+    def serves(line: ServerConnection) -> None:
+        line.send(b"\x00" + NUMBER)
+        line.send(b"\x01" + NUMBER)
+        for _ in range(2):
+            heard.append(bytes(line.recv()))  # type: ignore[arg-type]
+            line.send(b"\x00" + heard[-1][1:].upper())
+
+    with cluster(tmp_path, serves, speaks=(V4,)) as (visiting, _, asked):
+        line = connected(visiting)
+        line.write(b"one")
+        line.write(b"two")
+        line.end_input()
+        line.write(b"too late")
+        assert said(line) == ({1: b"ONETWO", 2: b""}, Ended(0))
+    assert heard == [b"\x00one", b"\x00two"]
+    assert asked == ["/api/v1/namespaces/vision/pods/gang-worker-0/portforward?ports=6006"]
+
+
+@pytest.mark.parametrize(
+    ("words", "phase", "reason"),
+    [
+        (
+            "error forwarding port 6006 to pod a, uid : failed to connect to localhost:6006 inside "
+            'namespace "b", IPv4: dial tcp4 127.0.0.1:6006: connect: connection refused',
+            "Running",
+            SILENT.format(port=6006),
+        ),
+        ("error forwarding port 6006: no such sandbox", "Failed", REPLICA_ENDED),
+        (
+            "error forwarding port 6006: socat is missing",
+            "Running",
+            NOT_CONNECTED.format("socat is missing"),
+        ),
+    ],
+)
+def test_a_port_that_is_not_reached(tmp_path: Path, words: str, phase: str, reason: str) -> None:
+    def serves(line: ServerConnection) -> None:
+        line.send(b"\x01" + NUMBER + words.encode())
+
+    with cluster(tmp_path, serves, speaks=(V4,)) as (visiting, pod, _):
+        line = connected(visiting)
+        pod.phase = phase
+        assert said(line)[1] == Ended(None, reason)
+
+
+def test_who_sends_no_more_is_forgotten_after_a_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line cannot say so, and the program would keep it open for ever."""
+    monkeypatch.setattr(talking, "ALIVE_EVERY", 0.05)
+    monkeypatch.setattr(f"{KubernetesConnection.__module__}.FORGOTTEN", 0.1)
+    with cluster(tmp_path, lambda line: line.recv(10) and None, speaks=(V4,)) as (visiting, _, _):
+        line = connected(visiting)
+        line.end_input()
+        assert said(line)[1] == Ended(0)

@@ -33,6 +33,7 @@ from gangline.drivers.base import (
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.logs.store import LogStore
+from gangline.drivers.ports import Connection
 from gangline.drivers.shells import Shell, ShellRequest
 from gangline.spec.frameworks import ROLE_NAMES
 from gangline.spec.problems import Advice, Problem, Role
@@ -224,6 +225,12 @@ class KubernetesDriver:
         self, ref: AttemptRef, replica: str, request: ShellRequest
     ) -> Shell | Refused | Unknown | Busy:
         return self._visiting.visit(ref, replica, request)
+
+    @deadlines.in_time
+    def open_port(
+        self, ref: AttemptRef, replica: str, port: int
+    ) -> Connection | Refused | Unknown | Busy:
+        return self._visiting.connect(ref, replica, port)
 
     def _watch(
         self, install: str, tell: TellTrouble, all_told: Callable[[], None]

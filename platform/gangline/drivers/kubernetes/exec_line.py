@@ -1,4 +1,4 @@
-"""The WebSocket of a command in a pod, as the API server speaks it: channels in one line.
+"""The WebSocket to a pod, as the API server speaks it: channels in one line.
 
 No thread is kept from it by another, and none waits in it: TLS lets one at a time use a connection.
 https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.34/#execaction-v1-core and
@@ -144,12 +144,17 @@ class Line:
         self.is_over = True
 
 
-def opened(client: Client, path: str, query: list[tuple[str, str]]) -> Line:
+def opened(
+    client: Client,
+    path: str,
+    query: list[tuple[str, str]],
+    speaks: tuple[Subprotocol, ...] = (V5, V4),
+) -> Line:
     """Raises Unreachable and NotOpened."""
     url = f"{client.access.server.rstrip('/')}{path}?{urlencode(query)}"
     protocol = ClientProtocol(
         parse_uri(f"wss{url.removeprefix('https')}"),
-        subprotocols=[V5, V4],
+        subprotocols=speaks,
         max_size=LONGEST,
         logger=_QUIET,
     )
@@ -159,7 +164,7 @@ def opened(client: Client, path: str, query: list[tuple[str, str]]) -> Line:
     protocol.send_request(request)
     connection = _connected(client)
     try:
-        early = _shake_hands(client, connection, protocol)
+        early = _shake_hands(client, connection, protocol, speaks)
     except BaseException as error:
         connection.close()
         if isinstance(error, OSError):
@@ -190,7 +195,10 @@ def _connected(client: Client) -> ssl.SSLSocket:
 
 
 def _shake_hands(
-    client: Client, connection: ssl.SSLSocket, protocol: ClientProtocol
+    client: Client,
+    connection: ssl.SSLSocket,
+    protocol: ClientProtocol,
+    speaks: tuple[Subprotocol, ...],
 ) -> list[Event]:
     """What came with the answer."""
     connection.settimeout(deadlines.left(READ_SECONDS))
@@ -203,11 +211,11 @@ def _shake_hands(
         else:
             protocol.receive_eof()
         events = protocol.events_received()
-    _refuse(client, protocol)
+    _refuse(client, protocol, speaks)
     return events[1:]
 
 
-def _refuse(client: Client, protocol: ClientProtocol) -> None:
+def _refuse(client: Client, protocol: ClientProtocol, speaks: tuple[Subprotocol, ...]) -> None:
     problem = protocol.handshake_exc
     if isinstance(problem, InvalidStatus):
         response = problem.response
@@ -216,5 +224,5 @@ def _refuse(client: Client, protocol: ClientProtocol) -> None:
         answer = Answer(response.status_code, parsed(said), rest)
         client.heed(answer)
         raise NotOpened(answer)
-    if problem is not None or protocol.subprotocol not in (V5, V4):
-        raise Unreachable(f"{client.access.server} does not let commands be run as expected.")
+    if problem is not None or protocol.subprotocol not in speaks:
+        raise Unreachable(f"{client.access.server} does not let pods be entered as expected.")

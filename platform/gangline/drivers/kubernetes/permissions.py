@@ -122,8 +122,9 @@ PROJECT: tuple[Rule, ...] = (
     ),
     Rule("", ("pods",), (*FOLLOW, "create"), "Pods of workloads; create only to try a template"),
     Rule("", ("pods/log",), ("get",), "Logs"),
-    # By WebSocket it is a GET, of which API servers since 1.35 ask for the right to create too.
+    # By WebSocket they are a GET, of which API servers since 1.35 ask for the right to create too.
     Rule("", ("pods/exec",), ("get", "create"), "Terminals in pods of workloads"),
+    Rule("", ("pods/portforward",), ("get", "create"), "Ports of programs in pods of workloads"),
     Rule(
         POD_METRICS.group,
         (POD_METRICS.plural,),

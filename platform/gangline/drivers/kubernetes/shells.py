@@ -1,20 +1,16 @@
-"""Commands beside the container of a running pod, through the API server."""
+"""Commands beside the container of a running pod, and connections to ports, by the API server."""
 
 import contextlib
 import json
-import os
 import secrets
-import select
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 from gangline.drivers.base import AttemptRef, Busy, Refused, Unknown
 from gangline.drivers.shells import (
-    CLOSED,
-    PIECE,
     REPLICA_ENDED,
     STDERR,
     STDIN,
@@ -27,22 +23,19 @@ from gangline.drivers.shells import (
 
 from . import deadlines, errors
 from .client import Client, Doubt, parsed, understood
-from .exec_line import CLOSE, RESIZE, STATUS, Line, NotOpened, opened
+from .exec_line import CLOSE, RESIZE, STATUS, V4, Line, NotOpened, opened
 from .objects import Objects
 from .pods import Pod
+from .ports import KubernetesConnection
 from .resources import PODS
+from .talking import Talk, pieces
 from .wording import cleaned
 
+T = TypeVar("T")
 NO_SHELL = "There is no /bin/sh in the pod's image, which is needed to enter it."
 BROKEN = "The connection to the cluster broke."
 NOT_RUN = "The cluster says of the command: {}."
 NOT_RUNNING = "The pod does not run yet."
-MOST_WAITING = 1 << 18
-"""Bytes that may wait for the network."""
-ALIVE_EVERY, ALIVE_COUNT = 20.0, 2
-"""Seconds of silence after which the other side is asked whether it is there, and how often."""
-LAST_WORDS = 2.0
-"""Seconds that an end which was told may take to close the line."""
 SETTLE_SECONDS = 3.0
 """In which an end of the pod, that took the command along, is known."""
 TAKEN_ALONG = frozenset({129, 137, 143})
@@ -85,6 +78,34 @@ class Visiting:
         self, ref: AttemptRef, replica: str, request: ShellRequest
     ) -> "KubernetesShell | Refused | Unknown | Busy":
         """Start a command in a replica."""
+        visit = secrets.token_hex(8)
+        term = "xterm-256color" if request.tty else ""
+        words = ("/bin/sh", "-c", ENTER, "sh", visit, term, *request.command)
+
+        def started(pod: Pod, has_ended: Callable[[], bool]) -> KubernetesShell:
+            line = self._line(pod, words, tty=request.tty, stdin=True)
+            shell = KubernetesShell(line, request.tty, has_ended, lambda: self._leave(pod, visit))
+            shell.resize(request.size)
+            return shell
+
+        return self._inside(ref, replica, started)
+
+    def connect(
+        self, ref: AttemptRef, replica: str, port: int
+    ) -> KubernetesConnection | Refused | Unknown | Busy:
+        """Connect to a port of a replica. Whether anything listens there is told afterwards."""
+
+        def connected(pod: Pod, has_ended: Callable[[], bool]) -> KubernetesConnection:
+            path = PODS.path(pod.namespace, pod.name, "portforward")
+            line = opened(self.client, path, [("ports", str(port))], speaks=(V4,))
+            return KubernetesConnection(line, port, has_ended)
+
+        return self._inside(ref, replica, connected)
+
+    def _inside(
+        self, ref: AttemptRef, replica: str, start: Callable[[Pod, Callable[[], bool]], T]
+    ) -> T | Refused | Unknown | Busy:
+        """What ``start`` makes of the running pod, and of what tells whether that has ended."""
         try:
             with understood(f"the pods of {ref.name}"):
                 pod = self._pod(ref, replica)
@@ -92,10 +113,7 @@ class Visiting:
                 return Refused(REPLICA_ENDED)
             if not pod.is_running:
                 return Refused(pod.waiting or NOT_RUNNING)
-            visit = secrets.token_hex(8)
-            term = "xterm-256color" if request.tty else ""
-            words = ("/bin/sh", "-c", ENTER, "sh", visit, term, *request.command)
-            line = self._line(pod, words, tty=request.tty, stdin=True)
+            return start(pod, partial(self._has_ended, ref, pod.uid))
         except NotOpened as refusal:
             if refusal.answer.status == 404:
                 return Refused(REPLICA_ENDED)
@@ -105,13 +123,6 @@ class Visiting:
             if why.retry_after is not None:
                 return Busy(why.retry_after, str(why), is_for_all=True)
             return Unknown(str(why))
-
-        def has_ended() -> bool:
-            return self._has_ended(ref, replica, pod.uid)
-
-        shell = KubernetesShell(line, request.tty, has_ended, lambda: self._leave(pod, visit))
-        shell.resize(request.size)
-        return shell
 
     def _pod(self, ref: AttemptRef, replica: str) -> Pod | None:
         its = [pod for pod in self.objects.pods(ref) if pod.replica == replica]
@@ -124,7 +135,7 @@ class Visiting:
         return opened(self.client, PODS.path(pod.namespace, pod.name, "exec"), query)
 
     @deadlines.in_time
-    def _has_ended(self, ref: AttemptRef, replica: str, uid: str) -> bool:
+    def _has_ended(self, ref: AttemptRef, uid: str) -> bool:
         try:
             with understood(f"the pods of {ref.name}"):
                 its = [pod for pod in self.objects.pods(ref) if pod.uid == uid]
@@ -149,7 +160,7 @@ def _word(yes: bool) -> str:
     return "true" if yes else "false"
 
 
-class KubernetesShell:
+class KubernetesShell(Talk):
     """See `gangline.drivers.shells.Shell`.
 
     ``has_ended`` tells whether the pod has; ``leave`` ends what a closed line leaves behind.
@@ -158,81 +169,28 @@ class KubernetesShell:
     def __init__(
         self, line: Line, tty: bool, has_ended: Callable[[], bool], leave: Callable[[], None]
     ) -> None:
-        self._line, self._tty = line, tty
+        super().__init__(line)
+        self._tty = tty
         self._has_ended, self._leave = has_ended, leave
-        self._wake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._guard = threading.Lock()
-        """Around the line, and the descriptors that ``read`` closes in the end."""
-        self._writing = threading.Lock()
-        self._found: deque[Output] = deque()
-        self._told: Any = None
-        """What the API server says of the end."""
-        self._asked = 0
-        self._input_ended = self._closed = self._over = False
-        self._end = Ended(None, REPLICA_ENDED)
 
-    def read(self) -> Output | Ended:
-        while not self._over or self._found:
-            if self._found:
-                return self._found.popleft()
-            self._wait()
-            with self._guard:
-                for channel, data in self._line.receive():
-                    self._take(channel, data)
-                is_over = self._closed or self._line.is_over
-            if is_over and not self._found:
-                self._finish()
-        return self._end
-
-    def _wait(self) -> None:
-        """Until something may have come."""
-        with self._guard:
-            if self._line.has_more or self._line.is_over:
-                return
-            poll = select.poll()
-            poll.register(self._wake, select.POLLIN)
-            wanted = select.POLLIN | (select.POLLOUT if self._line.waiting else 0)
-            poll.register(self._line.fileno(), wanted)
-        if poll.poll((ALIVE_EVERY if self._told is None else LAST_WORDS) * 1000):
-            self._asked = 0
-            return
-        with self._guard:
-            self._asked += 1
-            if self._told is not None or self._asked > ALIVE_COUNT:
-                self._line.is_over = True
-            else:
-                self._line.ping()
-
-    def _take(self, channel: int, data: bytes) -> None:
+    def _take(self, channel: int, data: bytes) -> Iterable[Output]:
         if channel in (STDOUT, STDERR):
-            kind = STDOUT if self._tty else channel
-            for at in range(0, len(data), PIECE):
-                self._found.append(Output(kind, data[at : at + PIECE]))
-        elif channel == STATUS:
+            return pieces(STDOUT if self._tty else channel, data)
+        if channel == STATUS:
             self._told = parsed(data)
-
-    def _finish(self) -> None:
-        told = self._told
-        is_left = self._closed and told is None
-        end = Ended(None, CLOSED) if is_left else self._judged(told)
-        with self._guard:
-            self._end, self._over = end, True
-            for fd in (self._wake, self._waker):
-                os.close(fd)
-            if not is_left:
-                self._line.close()
-                return
-        threading.Thread(target=self._depart, name="leave", daemon=True).start()
+        return ()
 
     def _depart(self) -> None:
+        threading.Thread(target=self._ended_there, name="leave", daemon=True).start()
+
+    def _ended_there(self) -> None:
         """Only then the line: some clusters kill the command with it, and leave its children."""
         self._leave()
-        with self._guard:
-            self._line.close()
+        self._hang_up()
 
-    def _judged(self, told: Any) -> Ended:
+    def _judged(self) -> Ended:
         """https://pkg.go.dev/k8s.io/apimachinery/pkg/util/remotecommand#pkg-constants"""
-        status = told if isinstance(told, dict) else {}
+        status = self._told if isinstance(self._told, dict) else {}
         if status.get("status") == "Success":
             return Ended(0)
         code = _exit_code(status)
@@ -258,30 +216,6 @@ class KubernetesShell:
             time.sleep(0.3)
         return True
 
-    def write(self, data: bytes) -> None:
-        with self._writing:
-            for at in range(0, len(data), PIECE):
-                with self._guard:
-                    if self._input_ended or self._over:
-                        return
-                    self._line.send(STDIN, data[at : at + PIECE])
-                if not self._has_room():
-                    return
-
-    def _has_room(self) -> bool:
-        """Wait for it; False once nobody reads any more."""
-        while True:
-            with self._guard:
-                self._line.flush()
-                if self._over or self._closed or self._line.is_over:
-                    return False
-                if self._line.waiting < MOST_WAITING:
-                    return True
-                poll = select.poll()
-                poll.register(self._line.fileno(), select.POLLOUT)
-            # It may be closed meanwhile: then this wait is over at once, or by its time.
-            poll.poll(50)
-
     def end_input(self) -> None:
         if self._tty:
             self.write(b"\x04")
@@ -297,13 +231,6 @@ class KubernetesShell:
             with self._guard:
                 if not self._over:
                     self._line.send(RESIZE, wanted)
-
-    def close(self) -> None:
-        with self._guard:
-            self._closed = True
-            if not self._over:
-                with contextlib.suppress(BlockingIOError):
-                    os.write(self._waker, b".")
 
 
 def _exit_code(status: dict[str, Any]) -> int | None:
