@@ -30,6 +30,7 @@ from workloads.report.tiles import columns, tiles
 from workloads.selectors import details, tools
 from workloads.selectors.figures import figures_of
 from workloads.selectors.listing import ListRow
+from workloads.services import sessions
 from workloads.statuses import ENDED, OF_DELETED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
 from workloads.terminals import tickets
@@ -148,6 +149,10 @@ def draw_parts(
     }
     if workload.deleted_at is not None:
         context["kept_until"] = workload.deleted_at + timedelta(days=value_of(DELETED_DAYS))
+    context["tab"] = tab
+    if workload.is_interactive and workload.status in tickets.OPEN:
+        attempt = details.attempt_of(workload, workload.attempt_no)
+        context["session"] = attempt and sessions.limits_of(workload, attempt)
     if tab in ("overview", "pods"):
         attempts = details.attempts(workload)
         context["attempt"] = attempts[0]

@@ -8,6 +8,7 @@ from django.utils.text import get_text_list
 
 from gangline.drivers.base import IMAGE_PULL, POD_MISSING, POD_REFUSED
 from gangline.lib.sizes import bytes_in_words
+from gangline.web import formats
 from workloads.causes import BY_CODE, CAUSES
 
 CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
@@ -15,6 +16,7 @@ SLOTS_NEVER, SLOTS_WAIT, SLOTS_BEHIND = "slots.never", "slots.wait", "slots.behi
 QUOTA_NEVER, QUOTA_WAIT = "quota.never", "quota.wait"
 RETRY, MOVED, CLUSTER = "retry.pause", "moved.pause", "cluster.answer"
 RECLAIMED, PREEMPTED = "quota.reclaimed", "quota.preempted"
+SESSION_OVER, SESSION_IDLE = "session.over", "session.idle"
 MANY_AHEAD = 20
 _TIMES = {1: "once", 2: "twice"}
 
@@ -144,6 +146,10 @@ def _image_pull(params: Mapping[str, Any]) -> str:
     return f"{image} cannot be pulled ({params['pod']})."
 
 
+def _session(why: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda params: f"Stopped: {why.format(span=formats.span(params['seconds']))}."
+
+
 def _cause(code: str) -> Callable[[Mapping[str, Any]], str]:
     def told(params: Mapping[str, Any]) -> str:
         ended = f" ({params['ended']})" if params.get("ended") else ""
@@ -164,6 +170,8 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     MOVED: _moved,
     CLUSTER: lambda params: str(params["text"]),
     IMAGE_PULL: _image_pull,
+    SESSION_OVER: _session("it ran for {span}, as long as the session may"),
+    SESSION_IDLE: _session("no terminal or tool of the session was used for {span}"),
     **{cause.code: _cause(cause.code) for cause in CAUSES},
 }
 

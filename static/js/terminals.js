@@ -95,6 +95,8 @@ form.addEventListener("submit", (event) => {
 form.querySelector("[data-terminal-every]")?.addEventListener("click", () => {
   for (const option of [...select.options].slice(0, MOST)) add(option.value);
 });
-for (const pod of new URLSearchParams(location.search).getAll("pod").slice(0, MOST)) {
+const wanted = new URLSearchParams(location.search);
+for (const pod of wanted.getAll("pod").slice(0, MOST)) {
   if ([...select.options].some((option) => option.value === pod)) add(pod);
 }
+if (wanted.has("connect") && !open.size && select.value) add(select.value);

@@ -24,7 +24,7 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.spec.typed import typed
-from gangline.spec.workload import WorkerSpec
+from gangline.spec.workload import WAITING, WorkerSpec
 from tests.support.waiting import wait_for
 
 INSTALL = "install-a"
@@ -43,6 +43,7 @@ class Script(Enum):
     SUCCEED = "exits 0 at once"
     FAIL = "exits 3 at once"
     TALK = "prints 200 lines, line 0 to line 199, and exits 0"
+    WAIT = "is an interactive session: sleeps for ever"
     TALK_ON = "prints one line, then runs until it is told to end"
     STUBBORN = "prints one line, ignores the request to end and runs on"
     ONE_FAILS = "rank 1 exits 3 at once, the others run until they are told to end"
@@ -360,6 +361,8 @@ def close(batches: Iterator[Sequence[Observation]]) -> None:
 
 def shell(script: Script) -> str:
     """``script`` for a cluster that runs commands with a POSIX shell."""
+    if script is Script.WAIT:
+        return WAITING
     text = {
         Script.SLEEP: "exec sleep 1000",
         Script.SUCCEED: "exit 0",

@@ -171,13 +171,18 @@ class ShellConformance(DriverConformance):
             assert said(shell)[1] == Ended(None, CLOSED)
         wait_for(lambda: not processes(marks), seconds=self.seconds)
 
-    def test_the_end_of_a_replica_ends_what_runs_beside_it(self, driver: Driver) -> None:
-        ref = self.entered_gang(driver)
-        shell = entered(driver, ref, tty=True)
-        shell.write(b"echo $((40 + 2))\r")
-        said(shell, lambda text: b"42" in text)
+    def test_the_end_of_a_session_ends_what_runs_beside_its_replicas(self, driver: Driver) -> None:
+        """They sleep and wait for people, who work in several at once."""
+        ref = self.created(driver, Script.WAIT, replicas=2)
+        self.running(driver, ref)
+        names = ("worker-0", "worker-1")
+        wait_for(lambda: all(self._lets_in(driver, ref, n) for n in names), seconds=self.seconds)
+        shells = [entered(driver, ref, tty=True, replica=name) for name in names]
+        for shell in shells:
+            shell.write(b"echo $((40 + 2))\r")
+            said(shell, lambda text: b"42" in text)
         driver.suspend(ref)
-        assert said(shell)[1] == Ended(None, REPLICA_ENDED)
+        assert [said(shell)[1] for shell in shells] == [Ended(None, REPLICA_ENDED)] * 2
         self.over(driver, ref)
         assert isinstance(driver, ShellOpener)
         refused = driver.open_shell(ref, "worker-0", ShellRequest())

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.base import AttemptRef
+from gangline.drivers.base import AttemptRef, ReplicaState
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.shim import tree
-from gangline.drivers.shells import STDOUT, Ended
+from gangline.drivers.shells import REPLICA_ENDED, STDOUT, Ended
+from gangline.spec.workload import WAITING
 from tests.drivers.conformance_shells import entered, said
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
@@ -83,3 +84,23 @@ def test_the_end_of_the_dashboard_ends_it(cluster: LocalCluster) -> None:
         os._exit(0)
     os.waitpid(child, 0)
     wait_for(lambda: len(tree.descendants(cluster.claim(ref)["pid"])) == before)
+
+
+@pytest.mark.needs_mpi
+@BOTH
+def test_people_work_in_all_ranks_of_a_session_side_by_side(cluster: LocalCluster) -> None:
+    """Its launcher sleeps, and starts the ranks when a person says so."""
+    said_of_master = {"command": WAITING, "image": "local://system"}
+    ref = cluster.start(WAITING, framework="MPI", replicas=2, master=said_of_master)
+    names = ("master-0", "worker-0", "worker-1")
+    states = [ReplicaState.RUNNING] * len(names)
+    wait_for(lambda: [r.state for r in cluster.driver.observe(ref).replicas] == states)
+    shells = [entered(cluster.driver, ref, tty=True, replica=name) for name in names]
+    for number, shell in enumerate(shells):
+        shell.write(f"echo {number}$((40 + 2))\r".encode())
+    for number, shell in enumerate(shells):
+        said(shell, lambda text, wanted=b"%d42" % number: wanted in text)
+    shells[0].write(b"mpirun sh -c 'echo of $OMPI_COMM_WORLD_SIZE: $OMPI_COMM_WORLD_RANK.'\r")
+    said(shells[0], lambda text: b"of 2: 0." in text and b"of 2: 1." in text)
+    cluster.driver.suspend(ref)
+    assert [said(shell)[1] for shell in shells] == [Ended(None, REPLICA_ENDED)] * len(shells)

@@ -225,3 +225,17 @@ def test_a_cluster_that_answers_is_not_said_to_be_away(
     Attempt.objects.filter(workload=workload).update(trouble=trouble)
     page = client_of(world, OWNER).get(f"/workloads/{workload.pk}").content.decode()
     assert title in page
+
+
+@pytest.mark.parametrize("person", [OWNER, "viewer-vision"])
+def test_a_session_that_runs_is_entered_from_its_page(world: World, person: str) -> None:
+    """Who may enter has the button; everybody reads when it ends."""
+    workload = gang(world, is_interactive=True, session_seconds=28800, idle_seconds=1800)
+    Attempt.objects.filter(workload=workload).update(started_at=db_now())
+    address = f"/workloads/{workload.pk}"
+    assert "Connect" not in client_of(world, person).get(address).content.decode()
+    Workload.objects.filter(pk=workload.pk).update(status="Running")
+    page = client_of(world, person).get(address).content.decode()
+    assert (f"{address}/terminal?connect" in page) is (person == OWNER)
+    [ends] = re.findall(r'data-testid="session-ends">(.*?)</dd>', page, re.DOTALL)
+    assert " ".join(re.sub(r"<[^>]+>", "", ends).split()) == "in 7 h, or 30 min after its last use"

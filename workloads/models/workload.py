@@ -103,13 +103,17 @@ class Workload(models.Model):
     """Labels as one reads them; `WorkloadLabel` has them for filters."""
     backoff_limit = models.PositiveSmallIntegerField(default=0)
     auto_delete_seconds = models.PositiveIntegerField(null=True)
+    is_interactive = models.BooleanField(default=False)
+    session_seconds = models.PositiveIntegerField(null=True)
+    idle_seconds = models.PositiveIntegerField(null=True)
+    """How long an interactive session may run, and how long unused; None: without a limit."""
 
     # Intent
     desired = models.CharField(max_length=8, default=Desired.RUNNING)
     desired_gen = models.PositiveIntegerField(default=1)
     desired_by = models.CharField(max_length=150, blank=True)
     stop_cause = models.CharField(max_length=20, blank=True)
-    """user, auto or empty: why ``desired`` is not Running."""
+    """user, auto, preempted, a code of `workloads.wording` or empty: why it is not Running."""
 
     # Reconciler (R11a): lease, fence, due time
     attempt_no = models.PositiveIntegerField(default=1)
@@ -136,6 +140,8 @@ class Workload(models.Model):
     contact_lost_at = models.DateTimeField(null=True)
     phase_since = models.DateTimeField(null=True)
     observed_at = models.DateTimeField(null=True)
+    used_at = models.DateTimeField(null=True)
+    """When something of an interactive session was last used; written by `sessions` only."""
     pods_ready = models.PositiveIntegerField(default=0)
     gpus_in_use = models.FloatField(default=0)
     started_at = models.DateTimeField(null=True)

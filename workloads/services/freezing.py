@@ -12,6 +12,7 @@ from gangline.clusters.connections import driver_for
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Role
 from gangline.spec.sources import to_json
+from gangline.spec.workload import INTERACTIVE
 from workloads import refs
 from workloads.models import MOST_SEARCHED, Workload, WorkloadLabel
 from workloads.services import data_volumes
@@ -49,6 +50,9 @@ def columns_of(judged: Preview) -> dict[str, Any]:
         "image": (worker.get("image") or "")[:300],
         "backoff_limit": worker.get("backoffLimit") or 0,
         "auto_delete_seconds": worker.get("autoDeletionTimeAfterCompletionSeconds"),
+        "is_interactive": worker.get(INTERACTIVE) is True,
+        "session_seconds": worker.get("sessionTimeLimitSeconds"),
+        "idle_seconds": worker.get("sessionIdleLimitSeconds"),
     }
 
 

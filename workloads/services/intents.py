@@ -15,7 +15,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Rest, Workload
-from workloads.services import admission, events, retries, status
+from workloads.services import admission, events, retries, sessions, status
 from workloads.statuses import ENDED
 
 
@@ -43,7 +43,10 @@ class BeingDeleted(Exception):
 
 
 def stop(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
-    """Want it stopped. Raises AlreadyEnded; stopping a stopped one changes nothing."""
+    """Want it stopped, by a person or for a ``cause`` that `sessions` knows.
+
+    Raises AlreadyEnded; stopping a stopped one changes nothing.
+    """
     with transaction.atomic():
         workload, attempt, now = _locked(workload_id)
         if workload.desired == Desired.STOPPED:
@@ -51,7 +54,8 @@ def stop(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
         if attempt.outcome and attempt.outcome != Outcome.STOPPED:
             raise AlreadyEnded(workload.name, workload.status)
         _want(workload, Desired.STOPPED, by, cause, now)
-        _record(workload, events.STOP_REQUESTED, f"{by} stopped the workload.", by, now)
+        said = sessions.why_stopped(workload).sentence or f"{by} stopped the workload."
+        _record(workload, events.STOP_REQUESTED, said, by, now)
         if not attempt.outcome and retries.is_never_sent(attempt):
             # No pass can have sent it: that needs this row's lock and the older intent.
             retries.conclude(workload=workload, attempt=attempt, outcome=Outcome.STOPPED, now=now)

@@ -40,18 +40,18 @@ __all__ = [
 ]
 
 
-def stop(*, actor: Actor, workload_id: UUID) -> Workload:
-    """Ask for the end of the processes. Asking twice changes nothing.
+def stop(*, actor: Actor | None, workload_id: UUID, cause: str = "user") -> Workload:
+    """Ask for the end of the processes; ``actor`` None: a limit of its session does.
 
-    Raises AlreadyEnded, BeingDeleted, NotVisible, NotAllowed.
+    Asking twice changes nothing. Raises AlreadyEnded, BeingDeleted, NotVisible, NotAllowed.
     """
-    workload = _visible(actor, workload_id)
-    _authorise(actor, workload, Permission.WORKLOAD_STOP, actions.WORKLOAD_STOP)
+    workload = _for(actor, workload_id, Permission.WORKLOAD_STOP, actions.WORKLOAD_STOP)
+    by = actor.name if actor else ""
     return _audited(
         actor,
         workload,
         actions.WORKLOAD_STOP,
-        lambda: intents.stop(workload_id=workload.pk, by=actor.name),
+        lambda: intents.stop(workload_id=workload.pk, by=by, cause=cause),
     )
 
 
@@ -72,11 +72,7 @@ def resume(*, actor: Actor, workload_id: UUID) -> Workload:
 
 def delete(*, actor: Actor | None, workload_id: UUID, cause: str = "user") -> Workload:
     """Ask for everything of it to be removed; ``actor`` None: auto-deletion."""
-    if actor is None:
-        workload = Workload.objects.select_related("project__scope").get(pk=workload_id)
-    else:
-        workload = _visible(actor, workload_id)
-        _authorise(actor, workload, Permission.WORKLOAD_DELETE, actions.WORKLOAD_DELETE)
+    workload = _for(actor, workload_id, Permission.WORKLOAD_DELETE, actions.WORKLOAD_DELETE)
     by = actor.name if actor else "auto-deletion"
     return _audited(
         actor,
@@ -157,6 +153,15 @@ def _audited(
                 scope=workload.project.scope,
             )
     return changed
+
+
+def _for(actor: Actor | None, workload_id: UUID, permission: Permission, action: str) -> Workload:
+    """The workload, if ``actor`` may do this with it; Gangline itself, None, may."""
+    if actor is None:
+        return Workload.objects.select_related("project__scope").get(pk=workload_id)
+    workload = _visible(actor, workload_id)
+    _authorise(actor, workload, permission, action)
+    return workload
 
 
 def _visible(actor: Actor, workload_id: UUID) -> Workload:

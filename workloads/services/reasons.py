@@ -9,6 +9,7 @@ from gangline.lib.sentences import sentence
 from gangline.web import formats
 from workloads.causes import BY_CODE
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
+from workloads.services import sessions
 from workloads.wording import NEXT_STEPS, NO_REASON, RECLAIMED, Reason, seconds_in_words
 
 LONGEST = 400
@@ -186,11 +187,10 @@ def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
 
 def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     left = sum(r.state in ("Running", "Starting") for r in replicas)
-    by = f" by {workload.desired_by}" if workload.desired_by else ""
-    told = _holding_up(attempt)
-    why = (
-        f"Stopped{by}; waiting for {_pods(left)} to end." if left and not told else f"Stopped{by}."
-    )
+    told, limit = _holding_up(attempt), sessions.why_stopped(workload)
+    why = _stop(workload)
+    if left and not told and not limit:
+        why = f"{why[:-1]}; waiting for {_pods(left)} to end."
     if attempt.unknown_since:
         lost = _no_contact(workload, attempt, "The workload stops")
         return Told(f"{why} {lost.why}", lost.next_step)
@@ -204,8 +204,12 @@ def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) 
         return Told("Finished without an error before it could be stopped.")
     if attempt.outcome == Outcome.FAILED:
         return Told(f"Failed before it could be stopped. {failure(attempt, replicas)}")
+    return Told(_stop(workload), reason=sessions.why_stopped(workload))
+
+
+def _stop(workload: Workload) -> str:
     by = f" by {workload.desired_by}" if workload.desired_by else ""
-    return Told(f"Stopped{by}.")
+    return sessions.why_stopped(workload).sentence or f"Stopped{by}."
 
 
 def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

@@ -49,6 +49,7 @@ from workloads.services import (
     observe,
     preparing,
     retries,
+    sessions,
     status,
     timing,
 )
@@ -128,11 +129,8 @@ class _Work:
 
     def run(self) -> _After:
         now = db_now()
-        if self._wants_to_go(now):
-            if (until := leases.ages_held_until()) is not None:
-                return _After(until)
-            lifecycle.delete(actor=None, workload_id=self.workload.pk, cause="auto")
-            return _After(now)
+        if (after := self._of_age(now)) is not None:
+            return after
         if timing.is_at_rest(self.workload, self.attempt, now):
             return _After(timing.rest_due(self.workload, self.attempt, now))
         if not acts_here(self.workload.cluster):
@@ -150,6 +148,20 @@ class _Work:
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
         return self._next(driver, seen)
+
+    def _of_age(self, now: datetime) -> _After | None:
+        """Delete it when its time after the end is over, and stop a session at its limit."""
+        end = sessions.end_of(self.workload, self.attempt)
+        is_over = end is not None and end.at <= now
+        if not is_over and not self._wants_to_go(now):
+            return None
+        if (until := leases.ages_held_until()) is not None:
+            return _After(until)
+        if end is not None and is_over:
+            lifecycle.stop(actor=None, workload_id=self.workload.pk, cause=end.cause)
+        else:
+            lifecycle.delete(actor=None, workload_id=self.workload.pk, cause="auto")
+        return _After(now)
 
     def _next(self, driver: Driver, seen: Observation) -> _After:
         if self._landed_late(seen):

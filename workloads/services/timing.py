@@ -7,7 +7,7 @@ from gangline.drivers.base import IMAGE_PULL
 from gangline.settings.catalogue import IMAGE_PULL_MINUTES
 from gangline.settings.values import value_of
 from workloads.models import Attempt, CreateState, Desired, Workload
-from workloads.services import retries
+from workloads.services import retries, sessions
 
 RESYNC_SECONDS = (300.0, 600.0)
 LONGEST_BACKOFF = 300.0
@@ -57,7 +57,8 @@ def rest_due(workload: Workload, attempt: Attempt, now: datetime) -> datetime | 
     if workload.deleted_at is not None:
         return retries.late_look(attempt, now)
     if not attempt.outcome:
-        return resync_at(now)
+        end = sessions.end_of(workload, attempt)
+        return min(resync_at(now), end.at) if end else resync_at(now)
     times = (retries.auto_deletion_at(workload, attempt), retries.late_look(attempt, now))
     return min((at for at in times if at is not None), default=None)
 

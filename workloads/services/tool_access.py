@@ -24,6 +24,7 @@ from gangline.spec.problems import Advice, Role, shown
 from gangline.spec.tools import EVERYONE, GROUPS, ExposedUrl
 from workloads.models import Attempt, ToolPass, Workload
 from workloads.selectors.tools import tool_of
+from workloads.services import sessions
 from workloads.services.item_paths import as_sent
 
 TICKET = timedelta(seconds=60)
@@ -130,13 +131,17 @@ def judge(workload_id: UUID, tool: str, *, ticket: str, passes: Iterable[str]) -
     for token in passes:
         held = _held(token, workload_id, tool, is_ticket=False)
         if held is not None:
-            return Verdict(200 if may_open(held.user, found[2]) else 403, held.user.username)
+            if not may_open(held.user, found[2]):
+                return Verdict(403, held.user.username)
+            sessions.use(found[0])
+            return Verdict(200, held.user.username)
     held = _held(ticket, workload_id, tool, is_ticket=True) if ticket else None
     # Of two requests with one ticket the database lets one remove it.
     if held is None or not ToolPass.objects.filter(pk=held.pk).delete()[0]:
         return Verdict(401)
     if not may_open(held.user, found[2]):
         return Verdict(403, held.user.username)
+    sessions.use(found[0])
     ends = db_now() + PASS
     new = _made(held.user, held.session_key, workload_id, tool, ends, is_ticket=False)
     return Verdict(200, held.user.username, new)

@@ -35,6 +35,7 @@ from gangline.settings.values import value_of
 from workloads.models import Attempt, Replica, Terminal, Workload
 from workloads.refs import attempt_ref
 from workloads.selectors.details import visible_workload
+from workloads.services import sessions
 
 TICKET = timedelta(seconds=30)
 SILENT = timedelta(seconds=90)
@@ -240,6 +241,7 @@ def redeem(ticket: str, *, user: User | None, login: str) -> Place:
     except BaseException:
         terminal.delete()
         raise
+    sessions.use(terminal.workload)
     return Place(terminal, ref, opener)
 
 
@@ -273,6 +275,8 @@ def keep(terminal: Terminal, *, is_used: bool) -> None:
     now = db_now()
     changes = {"seen_at": now} | ({"used_at": now} if is_used else {})
     Terminal.objects.filter(pk=terminal.pk).update(**changes)
+    if is_used:
+        sessions.use(terminal.workload)
 
 
 @transaction.atomic

@@ -24,6 +24,9 @@ OURS = frozenset(
     {
         "backoffLimit",
         "autoDeletionTimeAfterCompletionSeconds",
+        "interactive",
+        "sessionTimeLimitSeconds",
+        "sessionIdleLimitSeconds",
         "terminateAfterPreemption",
         "relatedUrls",
         "storage.dataVolume",

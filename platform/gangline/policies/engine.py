@@ -105,6 +105,7 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
             followed = worker if mode == "differences" else None
             given, under = _given(request, Role.MASTER), _of(request.assets, Role.MASTER)
             master.fill(given, followed, under)
+            master.wait_for_people(worker.values)
             master.judge()
     problems = [*_setup_problems(configuration, worker.framework), *_missing(policy),
                 *_unknown(request, halves)]  # fmt: skip
@@ -133,12 +134,14 @@ def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> V
         return worker.without_given(bare)
     master = Half(role, policy, worker.framework)
     master.fill({}, worker, _of(request.assets, role))
+    master.wait_for_people(worker.values)
     return master.values
 
 
 def _worker(request: Request, policy: EffectivePolicy) -> Half:
     worker = Half(Role.WORKER, policy)
     worker.fill(_given(request, Role.WORKER), under=_of(request.assets, Role.WORKER))
+    worker.wait_for_people(worker.values)
     return worker
 
 

@@ -25,6 +25,7 @@ from gangline.spec.sources import (
 from gangline.spec.types import quantity_bytes, split_quantity
 from gangline.spec.values import TYPE, field_path, item_label, validate
 from gangline.spec.words import accepted, in_words, lowered, one_of
+from gangline.spec.workload import INTERACTIVE, WAITING
 
 from . import gpu_caps
 from .document import fields_of
@@ -51,6 +52,7 @@ class Notice:
 
 
 _NOTHING: Mapping[str, Value] = MappingProxyType({})
+_SLEEP = Value(WAITING, DEFAULT)
 
 
 class Half:
@@ -117,10 +119,29 @@ class Half:
             note, value = spec.shown_with, self.values.get(path)
             if note is None or value is None or path in self._given:
                 continue
+            if self._is_switched_off(spec):
+                del self.values[path]
+                continue
             chosen = self._given.get(note.name)
             is_fixed = value.source.kind is SourceKind.FIXED
             if chosen is not None and chosen.value not in note.values and not is_fixed:
                 del self.values[path]
+
+    def _is_switched_off(self, spec: SpecField) -> bool:
+        """Whether it belongs to a switch that is off: policies then ask nothing of it."""
+        note = spec.shown_with
+        if note is None or self.every_field[note.name].kind is not Kind.BOOLEAN:
+            return False
+        switch = self.values.get(note.name)
+        return switch is None or switch.value not in note.values
+
+    def wait_for_people(self, workers: Mapping[str, Value]) -> None:
+        """Where nobody says what the pods of an interactive session run, they sleep."""
+        session = workers.get(INTERACTIVE)
+        is_leader = self.role is Role.MASTER and "launcher" in workers
+        said = any(path in self.values and self.values[path].value for path in ("command", "args"))
+        if session is not None and session.value is True and not (said or is_leader):
+            self.values["command"] = _SLEEP
 
     def _compute(self) -> None:
         """Defaults that follow from other fields, now that these have their values."""
@@ -136,6 +157,8 @@ class Half:
         """The values of ``bare``, the same half without given ones; what follows from another
         field follows from what this half has there."""
         found = dict(bare.values)
+        if self.values.get("command") == _SLEEP:
+            found["command"] = _SLEEP
         for path, rule in self._rules.items():
             if rule.computed and path in self.fields:
                 value = following(self.fields[path], rule, self.values)
@@ -339,7 +362,7 @@ class Half:
             for breach in breaches(spec, rule, value):
                 inside = "" if breach.index is None else f".{breach.index}"
                 yield breach.of(draft, path=f"{spec.path}{inside}")
-        elif rule.required is not None:
+        elif rule.required is not None and not self._is_switched_off(spec):
             yield draft.at(code="required", accepted=accepted(spec),
                            source=rule.required.source)  # fmt: skip
 
@@ -360,6 +383,8 @@ class Half:
             if spec.is_by_item:
                 self.problems += self._item_breaches(spec, rule, theirs)
                 self.problems += self._attribute_breaches(spec)
+            elif self._is_switched_off(spec):
+                continue
             elif rule.fixed is not None and not is_same(spec, value, rule.fixed.value):
                 self._unchangeable(spec, rule.fixed, value)
         self.problems += self._gpu_breaches()

@@ -13,6 +13,7 @@ from gangline.drivers.base import (
     ReplicaObservation,
     ReplicaState,
 )
+from gangline.spec.workload import WAITING
 
 from .run_folder import RunFolder
 from .shim import ending, files, gang, tree, words
@@ -193,12 +194,14 @@ def _with_ranks(
     if not plan["ranks"]:
         return observation
     launcher = observation.replicas[0]
-    workers = tuple(_rank(folder, rank, launcher) for rank in plan["ranks"])
+    # One that sleeps starts none: people do, in a terminal.
+    waits = plan["replicas"][0]["argv"] == WAITING.split()
+    workers = tuple(_rank(folder, rank, launcher, waits=waits) for rank in plan["ranks"])
     return replace(observation, replicas=(*observation.replicas, *workers))
 
 
 def _rank(
-    folder: RunFolder, rank: Mapping[str, Any], launcher: ReplicaObservation
+    folder: RunFolder, rank: Mapping[str, Any], launcher: ReplicaObservation, *, waits: bool
 ) -> ReplicaObservation:
     started = folder.started(str(rank["name"]))
     index = int(rank["rank"])
@@ -210,6 +213,8 @@ def _rank(
         started_at=_at(float(started["time"])) if started else None,
         ended_at=launcher.ended_at,
     )
+    if waits and started is None:
+        return replace(seen, started_at=launcher.started_at)
     if launcher.state is ReplicaState.RUNNING and started is None:
         return replace(seen, state=ReplicaState.STARTING)
     if launcher.state is ReplicaState.FAILED:
