@@ -178,6 +178,7 @@ VERBS = {"detail": "view", "copy": "create", "retrieve": "view", "update": "edit
          "partial_update": "edit", "destroy": "delete"}  # fmt: skip
 ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "cluster-check": ("POST", P.CLUSTER_EDIT),
+    "cluster:install_info": ("GET", P.CLUSTER_VIEW),
     "cluster-credential": ("GET", P.CLUSTER_EDIT),
     "cluster-forget": ("POST", P.CLUSTER_DELETE),
     "cluster-role": ("GET", None),
