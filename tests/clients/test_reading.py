@@ -88,7 +88,7 @@ def arguments(site: WebServer, method: Any, key: str) -> tuple[list[Any], dict[s
     pk = FIXED.get(key) or (site.ids[ELSEWHERE.get(key, key)][0] if key != "-" else "")
     if "args" in needed:
         # Of a deprecated method nothing but the order is known.
-        return [site.cluster, pk] if key == "k8s/projects" else [pk], {}
+        return ([site.cluster, pk] if key == "k8s/projects" else [pk] * bool(pk)), {}
     found = {name: known[name] for name in needed if name in known}
     if key != "-":
         found[next((name for name in needed if name not in found), needed[0])] = pk
