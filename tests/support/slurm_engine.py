@@ -95,14 +95,17 @@ class SlurmEngine:
             )
             assert answer.status == 303, (step, answer.page.links)
 
-        kind = {"distributedFramework": framework, "configuration": configuration}
-        fill("setup", "workload", {"name": name, "projectId": str(self.project.pk), **kind})
+        where = {"projectId": str(self.project.pk), "configuration": configuration}
+        fill("setup", "worker", {"distributedFramework": framework}, go="apply")
+        fill("setup", "workload", {"name": name, **where})
         fill("workers", "worker", {"numWorkers": "2", **typed(SMALL), **worker})
         if master is not None:
             fill("master", "master", {"different": "on"}, go="apply")
             fill("master", "master", {"different": "on", **master})
         fill("review", "workload", {}, go="create")
-        return Workload.objects.get(name=name)
+        workload = Workload.objects.get(name=name)
+        assert workload.framework == framework
+        return workload
 
     @property
     def people(self) -> Mapping[str, User]:

@@ -112,8 +112,8 @@ def test_ranks_of_mpi_that_a_master_of_its_own_starts(engine: SlurmEngine, launc
         "digits",
         framework="MPI",
         configuration=WORKERS_AND_MASTER,
-        worker={"command": program},
-        master={"command": f"{launcher} {program}", **slurm_engine.typed(OWN)},
+        worker={"command": f"{launcher} {program}"},
+        master=slurm_engine.typed(OWN),
     )
     engine.until(workload, "Completed", seconds=240)
     text = engine.log(workload, "master-0")

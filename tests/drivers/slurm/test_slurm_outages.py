@@ -237,15 +237,13 @@ def test_a_full_disk_of_gangline_is_said_until_there_is_room(case: Case, tmp_pat
         filled = fill(disk)
         driver = SlurmDriver(full.driver.programs, replace(full.driver.options, every=0.2))
         batches = driver.watch(full.install, "", told.append)
-        until = lambda done: wait_for(lambda: (next(batches), done())[1], seconds=40)  # noqa: E731
-        until(
-            lambda: (
-                told[-1:]
-                == ["Logs cannot be kept on Gangline’s own disk: No space left on device."]
-            )
-        )
+
+        def until(*last: str) -> None:
+            wait_for(lambda: (next(batches), told[-1:] == [*last])[1], seconds=40)
+
+        until("Logs cannot be kept on Gangline’s own disk: No space left on device.")
         filled.unlink()
-        until(lambda: told[-1:] == [""])
+        until("")
         assert b"one" in driver.read_log(ref, "worker-0", 0, 1000).data
         batches.close()  # type: ignore[attr-defined]
         full.close()

@@ -11,7 +11,7 @@ import pytest
 from gangline.drivers import addresses
 from gangline.drivers.addresses import Reach
 from gangline.drivers.base import AttemptRef, NotYet, ObservedState, Submission
-from gangline.drivers.shells import CLOSED, REPLICA_ENDED, STDOUT, Ended, Size
+from gangline.drivers.shells import CLOSED, REPLICA_ENDED, STDOUT, Ended, Shell, Size
 from gangline.drivers.slurm.commands import Programs
 from gangline.drivers.slurm.driver import Options, SlurmDriver
 from gangline.drivers.slurm.ssh import SshCommands
@@ -86,8 +86,8 @@ def test_the_ranks_of_a_launcher_are_entered_side_by_side(case: Case) -> None:
     shells = [entered(case.driver, ref, tty=True, replica=f"worker-{n}") for n in (0, 1)]
     for number, shell in enumerate(shells):
         shell.write(f"echo $SLURMD_NODENAME is {number}$((40 + 2))\r".encode())
-    seen = [said(s, lambda text, n=n: b"is %d42" % n in text)[0] for n, s in enumerate(shells)]
-    nodes = [out[STDOUT].split(b" is ")[-2].split()[-1] for out in seen]
+    seen = [_until(shell, b"is %d42" % number) for number, shell in enumerate(shells)]
+    nodes = [text.split(b" is ")[-2].split()[-1] for text in seen]
     assert len(set(nodes)) == 2
     ranks = told(case.driver, ref, "master-0", "mpirun sh -c 'echo rank $OMPI_COMM_WORLD_RANK'")
     assert sorted(line for line in ranks.splitlines() if "rank" in line) != []
@@ -115,7 +115,12 @@ def test_a_login_node_by_ssh_lets_people_in(case: Case, by_ssh: SlurmDriver) -> 
     assert said(shell)[1] == Ended(None, REPLICA_ENDED)
 
 
-def _asked(shell: Any) -> bytes:
+def _asked(shell: Shell) -> bytes:
     shell.write(b"stty size; echo $((1 + 1))-said\r")
-    out, _ = said(shell, lambda text: b"2-said" in text)
-    return bytes(out[STDOUT])
+    return _until(shell, b"2-said")
+
+
+def _until(shell: Shell, wanted: bytes) -> bytes:
+    """All that it shows until ``wanted`` does."""
+    out, _ = said(shell, lambda text: wanted in text)
+    return out[STDOUT]
