@@ -6,7 +6,12 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.utils.text import capfirst
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_field,
+    extend_schema_serializer,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -35,6 +40,7 @@ TYPES, FRAMEWORK = "workloadSupportedTypes", "distFramework"
 class MetaSerializer(ResourceSerializer):
     """Name and place. ``scope`` is a kind of scope; the id of the same kind says which one."""
 
+    kind = serializers.CharField(read_only=True)
     scope = serializers.ChoiceField(choices=ScopeKind.values)
     cluster_id = serializers.CharField(required=False, max_length=40)
     department_id = IdField(required=False)
@@ -48,7 +54,7 @@ class MetaSerializer(ResourceSerializer):
             "id", "kind", "name", "description", "scope", "cluster_id", "department_id",
             "project_id", "workload_supported_types", "created_at", "updated_at",
         )  # fmt: skip
-        read_only_fields = ("id", "kind", "created_at", "updated_at")
+        read_only_fields = ("id", "created_at", "updated_at")
 
     def to_representation(self, obj: Asset | Credential) -> dict[str, Any]:
         scope, kind = obj.scope, ScopeKind(obj.scope.kind)
@@ -102,6 +108,7 @@ class EnvironmentSerializer(AssetSerializer):
     """An environment."""
 
 
+@extend_schema_serializer(component_name="ComputeAsset")
 class ComputeSerializer(AssetSerializer):
     """A compute resource."""
 

@@ -134,6 +134,7 @@ def places(**more: str) -> Iterator[Iterator[Place]]:
         def each() -> Iterator[Place]:
             with place(**more) as made:
                 made.manage("migrate", "--verbosity", "0")
+                made.inside("bench.limits:lift")
                 yield made
             if system_packages.postgres_programs() is None:
                 print("PostgreSQL is not installed: measured on SQLite alone.")
@@ -141,6 +142,7 @@ def places(**more: str) -> Iterator[Iterator[Place]]:
             server = stack.enter_context(services.postgres(durable=True))
             with place("PostgreSQL", url=server.create_database(), **more) as made:
                 made.manage("migrate", "--verbosity", "0")
+                made.inside("bench.limits:lift")
                 yield made
 
         yield each()

@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 from scripts import system_packages
 from scripts.system_packages import Part
@@ -27,6 +29,7 @@ class Build:
 
     def __init__(self, part: Part, log: Path) -> None:
         self.part, self._log, self._read = part, log, 0
+        self._turns = threading.Lock()
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 ["nice", "-n", "19", *part.command],
@@ -40,14 +43,19 @@ class Build:
         with contextlib.suppress(OSError):
             Path(f"/proc/{self._process.pid}/autogroup").write_text("19")
 
-    def wait(self) -> None:
-        """Wait for the end, and pass on what was said and is being said."""
-        began = time.monotonic()
-        while self._process.poll() is None:
-            self._pass_on()
-            time.sleep(LOOK_EVERY)
-        self._pass_on()
-        print(f"Waited {time.monotonic() - began:.0f} s for {self.part.name}.", flush=True)
+    def wait(self, output: TextIO | None = None) -> None:
+        """Wait for the end, and pass on what was said and is being said, to one who waits."""
+        output, began = output or sys.stdout, time.monotonic()
+        with self._turns:
+            while self._process.poll() is None:
+                self._pass_on(output)
+                time.sleep(LOOK_EVERY)
+            self._pass_on(output)
+        print(
+            f"Waited {time.monotonic() - began:.0f} s for {self.part.name}.",
+            file=output,
+            flush=True,
+        )
 
     def stop(self) -> None:
         """End it with everything that it has started, unless it has ended."""
@@ -55,13 +63,13 @@ class Build:
             os.killpg(self._process.pid, signal.SIGTERM)
             self._process.wait()
 
-    def _pass_on(self) -> None:
+    def _pass_on(self, output: TextIO) -> None:
         with self._log.open("rb") as log:
             log.seek(self._read)
             said = log.read()
         self._read += len(said)
-        sys.stdout.write(said.decode(errors="replace"))
-        sys.stdout.flush()
+        output.write(said.decode(errors="replace"))
+        output.flush()
 
 
 @contextlib.contextmanager

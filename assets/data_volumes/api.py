@@ -5,7 +5,11 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_serializer,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -44,6 +48,7 @@ class ShareChangeSerializer(serializers.Serializer[Any]):
     remove = ShareSerializer(many=True, required=False)
 
 
+@extend_schema_serializer(component_name="DataVolumeAsset")
 class DataVolumeSerializer(ResourceSerializer):
     """A data volume. ``originPvcName`` is the claim of a PVC data source of the project."""
 

@@ -27,6 +27,7 @@ from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import found
+from tests.support.examples import examples
 from tests.support.people import make_group, make_role
 from tests.support.world import World
 
@@ -54,7 +55,7 @@ CUSTOM: dict[str, list[str]] = {
 
 @given(data=st.data())
 @settings(
-    max_examples=30,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_can_holds_exactly_where_things_are_visible(forest: list[Scope], data: Any) -> None:

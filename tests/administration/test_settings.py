@@ -54,7 +54,7 @@ def save(client: Client, category: str, **changes: Any) -> Any:
     for row in page.context["rows"]:
         sent[f"version:{row.setting.key}"] = row.origin.version
         if row.field.control != "check" or row.field.checked:
-            sent[row.setting.key] = row.field.text or "on"
+            sent[row.setting.key] = "on" if row.field.checked else row.field.text
     for name, value in changes.items():
         sent[name.replace("__", ".").replace("_", "-")] = value
     given = {name: value for name, value in sent.items() if value is not None}

@@ -39,30 +39,30 @@ def test_a_page_of_a_pod(site: Embedded, gangline: Line) -> None:
 def forwarded(line: Line, name: str, *ports: int) -> Iterator[tuple[list[str], Callable[[], str]]]:
     """Where ``ports`` of a pod are reached, and what ends it as Ctrl-C does and returns the errors
     that were told."""
-    process = subprocess.Popen(
-        [
-            *("env", "--default-signal=INT", str(BIN / "gangline"), "port-forward", name),
-            *(word for port in ports for word in ("--port", f"0:{port}")),
-        ],
+    command = [
+        *("env", "--default-signal=INT", str(BIN / "gangline"), "port-forward", name),
+        *(word for port in ports for word in ("--port", f"0:{port}")),
+    ]
+    with subprocess.Popen(
+        command,
         env=line.environment | {"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as process:
 
-    def end() -> str:
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-        assert (process.returncode, "Traceback" in err) == (130, False), err
-        return err
+        def end() -> str:
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=30)
+            assert (process.returncode, "Traceback" in err) == (130, False), err
+            return err
 
-    try:
-        assert process.stdout is not None
-        told = [process.stdout.readline() for _ in ports]
-        yield [f"http://{one.partition(' leads')[0]}" for one in told], end
-    finally:
-        process.kill()
-        process.wait()
+        try:
+            assert process.stdout is not None
+            told = [process.stdout.readline() for _ in ports]
+            yield [f"http://{one.partition(' leads')[0]}" for one in told], end
+        finally:
+            process.kill()
 
 
 def answers(url: str) -> bool:

@@ -33,6 +33,7 @@ def server(
             self.send_response(status)
             if status == 302:
                 self.send_header("Location", text)
+            self.send_header("Content-Length", str(len(text.encode())))
             self.end_headers()
             self.wfile.write(text.encode())
 

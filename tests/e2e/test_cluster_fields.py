@@ -5,8 +5,14 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from gangline.clusters import storage
+from gangline.clusters.models import StorageClass
+from gangline.drivers.classes import note
 from gangline.drivers.local.driver import LocalDriver
+from gangline.resources.registry import get
+from gangline.resources.services import update
 from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
+from tests.e2e.test_form import reach, start
 from tests.support.screens import violations
 from tests.support.settings import turn
 from tests.support.training_form import everything_is_saved
@@ -211,3 +217,43 @@ def test_acf12_limits_are_told_at_their_fields(open_page: Opener) -> None:
     for words in ("30000", "32767", "0 and 100", "5 min"):
         expect(summary).to_contain_text(words)
     expect(page.get_by_label("Node port, port 1", exact=True)).to_have_value("29999")
+
+
+def test_a_storage_class_is_chosen_by_keyboard(
+    open_page: Opener, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the class asks, allows and limits is there at once, and the focus stays."""
+    classes = [{"name": "fast", "provisioner": "csi.example", "default": True},
+               {"name": "slow", "provisioner": "csi.example"}]  # fmt: skip
+    storage.store(world.cluster, classes)
+    asked = [{"key": "tier", "display": "Tier", "required": True}]
+    row = StorageClass.objects.get(name="slow")
+    values = {"max_size": "100Gi", "read_write_once": False, "parameters": asked}
+    update(get("storage_class"), actor=None, obj=row, values=values)
+    world.cluster.refresh_from_db()
+    rules = {"storageClasses": classes, "storageRules": world.cluster.storage}
+    monkeypatch.setattr(LocalDriver, "field_notes", lambda *_, **__: {"storage.pvc": note(rules)})
+    page = open_page()
+    start(page, "stored")
+    reach(page, page.get_by_role("button", name="Add volume"), most=300)
+    page.keyboard.press("Enter")
+    volume = page.get_by_test_id(f"f-{VOLUMES}").locator(".rows-item")
+    expect(volume.get_by_label("Name, volume 1", exact=True)).to_be_focused()
+    page.keyboard.type("checkpoints")
+    chosen = volume.get_by_label("Storage class, volume 1")
+    reach(page, chosen)
+    page.keyboard.press("s")
+    expect(chosen).to_have_value("slow")
+    tier = volume.get_by_label("Tier, volume 1")
+    expect(tier).to_be_visible()
+    expect(chosen).to_be_focused()
+    expect(volume).to_contain_text("At most 100 GiB.")
+    expect(volume.get_by_label("Access modes: Read-write by one node, volume 1")).to_have_count(0)
+    reach(page, tier)
+    page.keyboard.type("cold")
+    everything_is_saved(page)
+    page.reload()
+    expect(tier).to_have_value("cold")
+    expect(chosen).to_have_value("slow")
+    expect(volume.get_by_label("Name, volume 1", exact=True)).to_have_value("checkpoints")
+    assert violations(page) == []

@@ -39,6 +39,7 @@ def test_xgboost_ranks_end_with_one_model(tmp_path: Path) -> None:
     assert training.accuracy >= 0.94
 
 
+@pytest.mark.thorough
 def test_xgboost_trains_as_long_as_it_is_told(tmp_path: Path) -> None:
     """Takes some 4 s: the processes import XGBoost and scikit-learn."""
     options = ["--rounds", "3", "--depth", "2", "--eta", "0.5", "--seed", "1"]
@@ -66,6 +67,7 @@ def test_pytorch_ranks_end_with_the_same_parameters(tmp_path: Path) -> None:
     assert training.accuracy >= 0.95
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_torch
 def test_a_rank_that_is_killed_ends_the_pytorch_gang(tmp_path: Path) -> None:
     """Takes some 8 s: the other ranks notice after a few seconds."""

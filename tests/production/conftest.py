@@ -10,7 +10,7 @@ from tests.support.installation import Embedded, Installation, embedded, end_all
 from tests.support.tcpx import Proxy, proxy
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[stacks.Stack]:
     """PostgreSQL, Redis behind a proxy, two web processes, a worker and a watcher."""
     folder = tmp_path_factory.mktemp("stack") / "data"
@@ -37,13 +37,13 @@ def redis_proxy(stack: stacks.Stack) -> Iterator[Proxy]:
     between.pass_on()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def production(stack: stacks.Stack) -> Installation:
     """The stack as its administrator sees it."""
     return of_stack(stack)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def embedded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     """`gangline-manage run` on SQLite, with the demo organisation."""
     folder: Path = tmp_path_factory.mktemp("embedded") / "data"

@@ -73,7 +73,7 @@ def lingering_production(stack: stacks.Stack, production: Installation) -> Itera
 @pytest.mark.parametrize(
     "fixture",
     [
-        "lingering_embedded",
+        pytest.param("lingering_embedded", marks=pytest.mark.thorough),
         pytest.param(
             "lingering_production",
             marks=[pytest.mark.needs_redis, pytest.mark.needs_postgres],

@@ -1,36 +1,58 @@
 """The whole way on this machine: data is declared, named by a client, and found by a process."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.installation import embedded
+from tests.support.installation import Embedded, embedded
 from tests.support.repositories import serving
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_bwrap
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """An installation that has looked at its machine."""
+    with embedded(tmp_path_factory.mktemp("machine") / "data") as made:
+        made.start()
+        made.sign_in("administrator")
+        wait_for(lambda: made.get("clusters")[0]["status"]["state"] == "Connected", seconds=60)
+        yield made
+        made.stop()
+
+
+def project_of(site: Embedded) -> dict[str, Any]:
+    found: dict[str, Any] = site.get("org-unit/projects")["projects"][0]
+    return found
+
+
+def claimed(site: Embedded, name: str) -> Path:
+    """The folder of a new claim of the project."""
+    volumes = site.folder / "volumes" / "projects"
+    before = {*volumes.glob("*/*")}
+    meta = {"name": name, "scope": "project", "projectId": project_of(site)["id"]}
+    spec = {"path": f"/{name}", "claimInfo": {"size": "1G"}}
+    made = site.request("POST", "asset/datasource/pvc", {"meta": meta, "spec": spec})
+    assert made.status == 202, made
+
+    def is_sound() -> bool:
+        listed = site.get("asset/datasource/pvc?statusInfo=true")["entries"]
+        return {one["status"]["status"] for one in listed} == {"No issues found"}
+
+    wait_for(is_sound, seconds=30, what="the claim")
+    (folder,) = {*volumes.glob("*/*")} - before
+    return folder
+
+
 def test_a_repository_and_a_claim_are_there_for_one_workload_after_the_other(
-    tmp_path: Path,
+    site: Embedded, tmp_path: Path
 ) -> None:
-    with serving(tmp_path / "served") as repository, embedded(tmp_path / "data") as site:
+    with serving(tmp_path / "served") as repository:
         repository.commit("from the repository")
-        site.start()
-        site.sign_in("administrator")
-        wait_for(lambda: site.get("clusters")[0]["status"]["state"] == "Connected", seconds=60)
-        project = site.get("org-unit/projects")["projects"][0]
-        meta = {"name": "weights", "scope": "project", "projectId": project["id"]}
-        claim = {"path": "/weights", "claimInfo": {"size": "1G"}}
-        made = site.request("POST", "asset/datasource/pvc", {"meta": meta, "spec": claim})
-        assert made.status == 202, made
-
-        def state() -> str:
-            (found,) = site.get("asset/datasource/pvc?statusInfo=true")["entries"]
-            return str(found["status"]["status"])
-
-        wait_for(lambda: state() == "No issues found", seconds=30, what="the claim")
-        (folder,) = (tmp_path / "data/volumes/projects").glob("*/*")
+        folder = claimed(site, "weights")
         storage = {
             "git": [{"repository": repository.url, "path": "/code"}],
             "pvc": [{"path": "/weights", "existingPvc": True, "claimName": folder.name}],
@@ -42,44 +64,30 @@ def test_a_repository_and_a_claim_are_there_for_one_workload_after_the_other(
             log = site.log(started)
             assert "from the repository" in log
             assert lines in log.split()
-        site.stop()
 
 
-def test_another_project_reads_a_data_volume_and_cannot_write_to_it(tmp_path: Path) -> None:
-    with embedded(tmp_path / "data") as site:
-        site.start()
-        site.sign_in("administrator")
-        wait_for(lambda: site.get("clusters")[0]["status"]["state"] == "Connected", seconds=60)
-        project = site.get("org-unit/projects")["projects"][0]
-        other = site.request(
-            "POST", "org-unit/projects", {"name": "readers", "clusterId": project["clusterId"]}
-        ).body
-        meta = {"name": "sets", "scope": "project", "projectId": project["id"]}
-        spec = {"path": "/sets", "claimInfo": {"size": "1G"}}
-        site.request("POST", "asset/datasource/pvc", {"meta": meta, "spec": spec})
-
-        def folders() -> list[Path]:
-            return list((tmp_path / "data/volumes/projects").glob(f"*{project['id']}/*"))
-
-        wait_for(lambda: bool(folders()), seconds=30, what="the claim")
-        (folder,) = folders()
-        (folder / "a").write_text("from the origin")
-        volume = {"name": "sets", "projectId": project["id"], "originPvcName": folder.name}
-        made = site.request("POST", "datavolumes", volume)
-        assert made.status == 201, made
-        storage = {"dataVolume": [{"id": made.body["id"], "mountPath": "/sets"}]}
-        text = "sh -c 'cat /sets/a; touch /sets/b || echo refused'"
-        body = site.body("reads", text, workers=1, storage=storage) | {"projectId": other["id"]}
-        assert site.post_workload(body).status == 400
-        shares = {"add": [{"scopeType": "project", "scopeId": other["id"]}]}
-        shared = site.request("PATCH", f"datavolumes/{made.body['id']}/sharedScopes", shares)
-        assert shared.status == 200, shared
-        answer = site.post_workload(body)
-        assert answer.status == 202, answer
-        started = str(answer.body["workloadId"])
-        site.until(started, "Completed", seconds=60)
-        log = site.log(started)
-        assert "from the origin" in log
-        assert "refused" in log
-        assert not (folder / "b").exists()
-        site.stop()
+def test_another_project_reads_a_data_volume_and_cannot_write_to_it(site: Embedded) -> None:
+    project = project_of(site)
+    other = site.request(
+        "POST", "org-unit/projects", {"name": "readers", "clusterId": project["clusterId"]}
+    ).body
+    folder = claimed(site, "sets")
+    (folder / "a").write_text("from the origin")
+    volume = {"name": "sets", "projectId": project["id"], "originPvcName": folder.name}
+    made = site.request("POST", "datavolumes", volume)
+    assert made.status == 201, made
+    storage = {"dataVolume": [{"id": made.body["id"], "mountPath": "/sets"}]}
+    text = "sh -c 'cat /sets/a; touch /sets/b || echo refused'"
+    body = site.body("reads", text, workers=1, storage=storage) | {"projectId": other["id"]}
+    assert site.post_workload(body).status == 400
+    shares = {"add": [{"scopeType": "project", "scopeId": other["id"]}]}
+    shared = site.request("PATCH", f"datavolumes/{made.body['id']}/sharedScopes", shares)
+    assert shared.status == 200, shared
+    answer = site.post_workload(body)
+    assert answer.status == 202, answer
+    started = str(answer.body["workloadId"])
+    site.until(started, "Completed", seconds=60)
+    log = site.log(started)
+    assert "from the origin" in log
+    assert "refused" in log
+    assert not (folder / "b").exists()

@@ -28,14 +28,14 @@ def site(tmp_path_factory: pytest.TempPathFactory, examples_runtime: Path) -> It
         yield server
 
 
+@pytest.mark.thorough  # their programs are run in `tests/examples`
 @pytest.mark.parametrize(
     "name",
     [
         "digits-xgboost",
-        # Their programs are run in `tests/examples`.
-        pytest.param("digits-pytorch-ddp", marks=[pytest.mark.needs_torch, pytest.mark.thorough]),
-        pytest.param("digits-mpi-sgd", marks=[pytest.mark.needs_mpi, pytest.mark.thorough]),
-        pytest.param("digits-jax", marks=pytest.mark.thorough),
+        pytest.param("digits-pytorch-ddp", marks=pytest.mark.needs_torch),
+        pytest.param("digits-mpi-sgd", marks=pytest.mark.needs_mpi),
+        "digits-jax",
     ],
 )
 def test_a_template_of_the_demo_trains(site: Embedded, name: str) -> None:

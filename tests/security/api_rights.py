@@ -23,6 +23,8 @@ EVERYBODY = codes(200, 200, 200)
 SEEN = codes(200, 200, 404)
 BAD = codes(400, 400, 400)
 ABSENT = codes(404, 404, 404)
+SETTINGS = codes(403, 403, 403, administrator=200)
+NO_SETTING = SETTINGS | {"administrator": 404}
 ACTS = codes(202, 403, 404)
 _WORKLOAD = "<uuid:workload_id>"
 API: dict[str, dict[str, Codes]] = {
@@ -67,6 +69,8 @@ API: dict[str, dict[str, Codes]] = {
     "v1/clusters/<uuid:cluster_id>/jobs/<str:number>": {"GET": ABSENT, "DELETE": ABSENT},
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
+    "v1/security/settings": {"GET": SETTINGS},
+    "v1/security/settings/<str:key>": {"GET": NO_SETTING, "PUT": NO_SETTING},
     "v1/me": {"GET": EVERYBODY},
     "v1/me/password": {"POST": BAD},
     "v1/authorization/permissions": {"GET": EVERYBODY},
@@ -96,7 +100,7 @@ OF_TYPES = {
 """Credentials at the addresses of their types: tests/assets/test_credentials.py."""
 SIGN_IN = {"v1/token", "v2/token", "v1/device"}
 """They take credentials; the last lets a program ask for some."""
-DESCRIBED = {"v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+DESCRIBED = {"v1/openapi.json", "v1/openapi.yaml", "v1/docs", r"^.*\Z"}
 """The description names no data; the last one is the 404."""
 WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | SIGN_IN | DESCRIBED
 

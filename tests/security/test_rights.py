@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -178,6 +178,7 @@ VERBS = {"detail": "view", "copy": "create", "retrieve": "view", "update": "edit
          "partial_update": "edit", "destroy": "delete"}  # fmt: skip
 ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "cluster-check": ("POST", P.CLUSTER_EDIT),
+    "cluster:install_info": ("GET", P.CLUSTER_VIEW),
     "cluster-credential": ("GET", P.CLUSTER_EDIT),
     "cluster-forget": ("POST", P.CLUSTER_DELETE),
     "cluster-role": ("GET", None),
@@ -388,59 +389,65 @@ def test_every_page_belongs_to_a_resource_or_has_an_entry() -> None:
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.thorough)])
-def test_every_route_of_a_resource_asks_every_role(
+def test_every_route_of_a_resource_asks_for_its_permission(
     world: World, monkeypatch: pytest.MonkeyPatch, every: bool
 ) -> None:
-    """For each permission an own role that has it alone with its view, and the administrator.
+    """Each is asked by nobody, by who may no more than that, and by who may see it and no more.
 
-    Roles that are allowed the same of a resource stand for each other, and so do resources of one
-    class under the same permissions, all but the first of which two kinds of roles ask, unless
-    ``every``, when the other built-in roles ask, too.
+    With ``every`` it is asked by each built-in role, and by each own role that has one permission
+    with its view; own roles that are allowed the same of a resource stand for each other.
     """
     # What a page looks like is not asked here, and drawing a thousand takes a minute.
     monkeypatch.setattr(Template, "render", lambda *given, **more: "")
     browsers: dict[str, Client] = {}
     own = [custom_role(make("role", name=f"only {one}", permissions=[one])) for one in Permission]
+    roles = [*ROLES.values(), *own]
     found: dict[str, int] = {}
     expected: dict[str, int] = {}
     tried: set[str] = set()
-    kinds: set[Any] = set()
     for resource in resources():
         cells: list[Cell] = list(cells_of(world, resource.key))
-        same: set[tuple[bool, ...]] = set()
-        kind = (type(resource), *((cell.method, cell.needs, cell.is_own) for cell in cells))
-        others = every or any(OTHERWISE.fullmatch(f"{cell.method} {cell.name}") for cell in cells)
-        built_in = ROLES.values() if others else [ROLES[SYSTEM_ADMINISTRATOR]]
-        roles = [*built_in, *own]
-        enough = 2 if kind in kinds and not every else len(roles)
-        kinds.add(kind)
         tried |= {cell.name for cell in cells}
-        for role in roles:
-            allowed = tuple(cell.admits(role) for cell in cells)
-            known = allowed in same and not (every and role.key in ROLES)
-            if known or len(same) == enough:
-                continue
-            same.add(allowed)
-            browser = browsers.get(role.key) or browsers.setdefault(role.key, _holder(world, role))
-            for cell, is_allowed in zip(cells, allowed, strict=True):
-                if role.key not in ROLES and OTHERWISE.fullmatch(f"{cell.method} {cell.name}"):
-                    continue
-                if resource.key == PERSONAL and role.key != SYSTEM_ADMINISTRATOR:
-                    continue
+        view = resource.permission("view") if resource.is_governed("view") else None
+        different = {tuple(cell.admits(role) for cell in cells): role for role in reversed(own)}
+        for cell in cells:
+            fitting = [role for role in roles if _fits(role, cell, resource.key)]
+            if every:
+                fitting = [r for r in fitting if r.key in ROLES or r in different.values()]
+            else:
+                fitting = _two(cell, fitting, view)
+            for role in fitting:
+                browser = browsers.get(role.key) or browsers.setdefault(
+                    role.key, _holder(world, role)
+                )
                 where = f"{cell.method} {cell.name} as {role.key}"
                 code = code_of(browser, cell, world.headers(role.key))
-                expected[where] = is_allowed
+                expected[where] = is_allowed = cell.admits(role)
                 # What a body names and one may not see is not there: 400.
                 refusals = (400, 403, 404) if cell.name in NAMING else (403, 404)
                 is_right = 200 <= code < 400 if is_allowed else code in refusals
                 found[where] = is_allowed if is_right else code
-        for cell in cells:
             where = f"{cell.method} {cell.name} as nobody"
             found[where] = code_of(_client(), cell, {})
             expected[where] = 401 if ":" in cell.name else 302
     wrong = {where: found[where] for where in found if found[where] != expected[where]}
     assert not wrong, "\n".join(f"{code} {where}" for where, code in wrong.items())
     assert tried >= set(ACTIONS), "an entry without a route"
+
+
+def _fits(role: Role, cell: Cell, key: str) -> bool:
+    """Whether the answer that the role gets says something."""
+    if key == PERSONAL:
+        return role.key == SYSTEM_ADMINISTRATOR
+    return role.key in ROLES or not OTHERWISE.fullmatch(f"{cell.method} {cell.name}")
+
+
+def _two(cell: Cell, roles: Sequence[Role], view: Permission | None) -> list[Role]:
+    """Of those that are admitted the one with the least, and of the others one that sees it."""
+    by_size = sorted(roles, key=lambda role: len(role.permissions))
+    others = [role for role in by_size if not cell.admits(role)]
+    others.sort(key=lambda role: view not in role.permissions)
+    return [*[role for role in by_size if cell.admits(role)][:1], *others[:1]]
 
 
 def _holder(world: World, role: Role) -> Client:

@@ -24,6 +24,7 @@ from gangline.spec.values import flatten, validate
 from gangline.spec.workload import SPEC, ReplicaSpec, WorkerSpec
 from tests.support.api import ApiClient
 from tests.support.certificates import jwt
+from tests.support.examples import some
 from tests.support.forms import Filler
 from tests.support.world import World, make_world
 
@@ -128,7 +129,7 @@ def test_no_value_of_a_field_breaks_the_api(world: World, seen: list[Submission]
     researcher._client.raise_request_exception = False
     shared = body(world)
     own = {k: v for k, v in shared["spec"].items() if k in catalogue(ReplicaSpec)}
-    for path, value in wrong_values():
+    for path, value in some(wrong_values()):
         sent = shared | {"spec": placed(shared["spec"], path, value)}
         sent |= {"masterSpec": placed(own, path, value), "masterSpecSameAsWorker": False}
         answer = researcher.post(DRY_RUN, sent)
@@ -170,7 +171,7 @@ def test_no_text_in_the_form_destroys_the_draft(world: World, seen: list[Submiss
     assert filler.post("workers", workers).status == 303
     page = filler.get("workers").page
     plain = [path for path, field in FIELDS.items() if field.kind is not Kind.ITEMIZED]
-    for path, text in zip(plain, cycle(TYPED), strict=False):
+    for path, text in some(zip(plain, cycle(TYPED), strict=False)):
         kept = [pair for pair in page.fields() if pair[0] not in (f"worker.{path}", "_tab")]
         sent = [*kept, (f"worker.{path}", text), ("_tab", "tab-1"), ("_go", "autosave")]
         assert filler.send("workers", sent).status == 200, (path, text)

@@ -131,7 +131,13 @@ def _kill_session(server: Embedded) -> None:
     server.kill_session()
 
 
-@pytest.mark.parametrize("end", [_ctrl_c, _kill_session], ids=["Ctrl-C", "kill -9"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(_ctrl_c, id="Ctrl-C", marks=pytest.mark.thorough),
+        pytest.param(_kill_session, id="kill -9"),
+    ],
+)
 def test_a_running_gang_outlives_its_server_and_is_adopted(
     server: Embedded, end: Callable[[Embedded], None]
 ) -> None:

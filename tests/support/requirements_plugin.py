@@ -27,7 +27,7 @@ from scripts import services, system_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 _KEPT = {"GANGLINE_MISSING", "GANGLINE_BED_CACHE"}
-_RESULTS = "GANGLINE_TEST_RESULTS"
+_RESULTS, _FILES = "GANGLINE_TEST_RESULTS", "GANGLINE_TEST_FILES"
 # A fixture that starts a program tells as much as a mark.
 _PART_OF_FIXTURE = {
     "bed": "kubernetes",
@@ -38,6 +38,7 @@ _PART_OF_FIXTURE = {
     "slurm_lab": "slurm",
     "ssh_server": "sshd",
 }
+_FIRST = "gw0"
 _ONE_STACK = "tests/production/"
 """A folder whose tests share servers."""
 _OWN_SERVERS = ("tests/production/test_demo_trainings.py", "tests/production/test_doorbells.py")
@@ -124,6 +125,20 @@ def pytest_configure(config: pytest.Config) -> None:
         )
 
 
+class Folder(pytest.Package):
+    """A folder of tests: what has the scope of a package ends with the last of them."""
+
+    def setup(self) -> None:
+        """Nothing is imported: no file says that it is a package."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if path.parent != ROOT / "tests":
+        return None
+    folder: pytest.Collector = Folder.from_parent(parent, path=path)
+    return folder
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     kept: list[pytest.Item] = []
@@ -153,6 +168,16 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+    if os.environ.get("PYTEST_XDIST_WORKER", _FIRST) == _FIRST:
+        _tell_files(Path(os.environ.get(_FILES) or os.devnull))
+
+
+def _tell_files(path: Path) -> None:
+    """Write which files have tests with which mark, all at once, as others wait for it."""
+    if _files and not path.exists():
+        written = path.with_suffix(".new")
+        written.write_text(json.dumps(_files))
+        written.rename(path)
 
 
 def _mark_by_fixtures(item: pytest.Item) -> None:
@@ -202,13 +227,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
 def pytest_testnodedown(node: Any) -> None:
     """Take over what a parallel worker knows; all collected the same tests."""
     _left_out.update(node.workeroutput.get("left_out", {}) if not _left_out else {})
-    _files.update(node.workeroutput.get("files", {}))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["left_out"], output["files"] = dict(_left_out), _files
+        output["left_out"] = dict(_left_out)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -228,6 +252,4 @@ def _write_results(path: Path, stats: dict[str, Sequence[object]]) -> None:
     bad = [
         getattr(one, "nodeid", "") for kind in ("failed", "error") for one in stats.get(kind, ())
     ]
-    path.write_text(
-        json.dumps({**counts, "bad": sorted({*bad}), "left_out": _left_out, "files": _files})
-    )
+    path.write_text(json.dumps({**counts, "bad": sorted({*bad}), "left_out": _left_out}))

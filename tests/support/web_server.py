@@ -17,7 +17,7 @@ from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 _WORLD = """
-import json, django
+import json, os, django
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
@@ -28,7 +28,11 @@ from gangline.clusters import nodes
 from gangline.drivers.facts import NodeFact
 nodes.store(world.cluster, [NodeFact("n-1", "Ready", cpu=2.0, gpus=8, gpu_type="A100")])
 key = make("access_key", user=world.people["administrator"], name="tests")
-print(json.dumps({"project": str(world.vision.pk), "cluster": str(world.cluster.pk),
+ids = {}
+if os.environ.get("TESTS_EVERYTHING"):
+    from tests.support.everything import make_everything
+    ids = make_everything(world)
+print(json.dumps({"ids": ids, "project": str(world.vision.pk), "cluster": str(world.cluster.pk),
                   "token": world.token("researcher-vision"),
                   "client_id": str(key.pk), "client_secret": key.secret}))
 """
@@ -45,6 +49,8 @@ class WebServer:
     client_id: str
     """Of an access key of the administrator."""
     client_secret: str
+    ids: dict[str, list[str]]
+    """Keys of one object of every resource, where these were made: by the address of its list."""
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     _listener: socket.socket | None = None
@@ -106,12 +112,17 @@ class WebServer:
 
 
 @contextmanager
-def web_server(folder: Path, **environment: str) -> Iterator[WebServer]:
-    """A server on a fresh database: SQLite in ``folder`` unless GANGLINE_DATABASE_URL is given."""
+def web_server(
+    folder: Path, *, everything: bool = False, **environment: str
+) -> Iterator[WebServer]:
+    """A server on a fresh database: SQLite in ``folder`` unless GANGLINE_DATABASE_URL is given.
+
+    ``everything``: with one object of every resource in it.
+    """
     own = _environment(folder, environment)
     made = subprocess.run(
         [sys.executable, "-c", _WORLD],
-        env=own,
+        env=own | ({"TESTS_EVERYTHING": "1"} if everything else {}),
         cwd=ROOT,
         capture_output=True,
         text=True,

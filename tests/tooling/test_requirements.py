@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,12 @@ def run_pytest(
 @pytest.mark.thorough
 def test_a_test_whose_part_is_missing_is_left_out_and_named(tmp_path: Path) -> None:
     """Slow, because it starts another session, with a parallel worker as `make test` has."""
-    done, results = run_pytest(tmp_path, "-n", "1")
+    files = tmp_path / "files.json"
+    done, results = run_pytest(tmp_path, "-n", "1", GANGLINE_TEST_FILES=str(files))
     assert done.returncode == 0, done.stdout
     assert "redis: 1 left out; install redis-server." in done.stdout
     assert results["left_out"] == {"redis": 1}
-    assert results["files"]["needs_redis"] == ["test_some.py"]  # type: ignore[index]
+    assert json.loads(files.read_text())["needs_redis"] == ["test_some.py"]
     assert (results["passed"], results["failed"], results["skipped"]) == (1, 0, 0)
 
 
@@ -130,10 +132,15 @@ class Sessions:
         monkeypatch.setattr(shutil, "which", lambda name: name)  # the packages are installed
 
     def _run(
-        self, session: run_tests.Session, marks: str, given: list[str], missing: list[str]
-    ) -> tuple[int, dict[str, int]]:
+        self, session: run_tests.Session, marks: str, given: list[str], missing: list[str], **_: Any
+    ) -> run_tests.Outcome:
         self.ran.append((session.name, missing))
-        return 0, {"passed": 1}
+        return run_tests.Outcome(0, Counter(passed=1))
+
+    @property
+    def by_name(self) -> list[tuple[str, list[str]]]:
+        """Some run beside others: their order is no promise."""
+        return sorted(self.ran)
 
 
 def part_built_by(built: Path, *commands: str) -> system_packages.Part:
@@ -153,16 +160,16 @@ def test_what_the_last_session_needs_is_built_beside_the_others(
     sessions = Sessions(monkeypatch, part_built_by(built, waits, f"touch {built}"))
     record = sessions._run
 
-    def run(session: run_tests.Session, *rest: Any) -> tuple[int, dict[str, int]]:
-        if session.name == "browser":
+    def run(session: run_tests.Session, *rest: Any, **more: Any) -> run_tests.Outcome:
+        if session.name == "slurm":
             others_over.touch()
-        return record(session, *rest)
+        return record(session, *rest, **more)
 
     monkeypatch.setattr(run_tests, "_run", run)
     monkeypatch.setenv("CI", "true")
     assert run_tests.main([]) == 0
-    names = ("sqlite", "postgres", "browser", "slurm", "kubernetes")
-    assert sessions.ran == [(name, []) for name in names]
+    names = ("browser", "kubernetes", "postgres", "slurm", "sqlite")
+    assert sessions.by_name == [(name, []) for name in names]
     assert "compiling\nWaited" in capsys.readouterr().out
 
 
@@ -183,7 +190,8 @@ def test_what_cannot_be_built_is_told_to_its_session_alone(
     part = part_built_by(tmp_path / "never", "echo no module proxy", "exit 1")
     sessions = Sessions(monkeypatch, part)
     run_tests.main([])
-    assert [missing for _, missing in sessions.ran] == [[], [], [], [], ["kubernetes"]]
+    assert [one for one in sessions.ran if one[1]] == [("kubernetes", ["kubernetes"])]
+    assert len(sessions.ran) == 5
     assert "no module proxy" in capsys.readouterr().out
 
 
@@ -207,10 +215,10 @@ def test_thorough_tests_run_only_when_wanted(
 ) -> None:
     wanted: list[str] = []
 
-    def run(session: Any, marks: str, given: Any, missing: Any) -> tuple[int, dict[str, int]]:
+    def run(session: Any, marks: str, given: Any, missing: Any, **_: Any) -> run_tests.Outcome:
         assert given == []
         wanted.append(marks)
-        return 0, {}
+        return run_tests.Outcome(0)
 
     monkeypatch.setattr(system_packages, "ensure", lambda names, builds: [])
     monkeypatch.setattr(run_tests, "_run", run)
@@ -226,9 +234,13 @@ def test_later_sessions_collect_the_files_of_their_marks_alone(
     given: dict[str, list[str]] = {}
     files = {"postgres": ["b", "a"], "needs_s3": ["c"], "needs_kubernetes": ["d", "c"], "x": ["e"]}
 
-    def run(session: Any, marks: str, paths: list[str], missing: Any) -> tuple[int, dict[str, Any]]:
+    def run(
+        session: Any, marks: str, paths: list[str], missing: Any, *, folder: Path, **_: Any
+    ) -> run_tests.Outcome:
         given[session.name] = paths
-        return 0, {"passed": 1, "files": files}
+        if not paths:
+            (folder / run_tests.FILES).write_text(json.dumps(files))
+        return run_tests.Outcome(0, Counter(passed=1))
 
     monkeypatch.setattr(system_packages, "ensure", lambda names, builds: [])
     monkeypatch.setattr(run_tests, "_run", run)
@@ -267,12 +279,12 @@ def test_a_few_that_failed_beside_others_are_asked_once_more_alone(
     ran: list[tuple[list[str], bool]] = []
 
     def run(
-        session: Any, marks: str, paths: list[str], missing: Any, *, alone: bool = False
-    ) -> tuple[int, dict[str, Any]]:
+        session: Any, marks: str, paths: list[str], missing: Any, *, alone: bool, **_: Any
+    ) -> run_tests.Outcome:
         ran.append((paths, alone))
         failed, asked = (again, len(bad)) if alone else (bad, 10)
-        told = {"passed": asked - len(failed), "failed": len(failed), "error": 0, "bad": failed}
-        return int(bool(failed)), told
+        counts = Counter(passed=asked - len(failed), failed=len(failed))
+        return run_tests.Outcome(int(bool(failed)), counts, failed)
 
     monkeypatch.setattr(system_packages, "ensure", lambda names, builds: [])
     monkeypatch.setattr(run_tests, "_run", run)

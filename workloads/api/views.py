@@ -14,6 +14,7 @@ from gangline.access.actor import Actor, acting
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
 from gangline.api.parsing import StrictJSONParser, StrictYAMLParser
+from gangline.api.throttling import Submissions
 from gangline.api.unchanged import unless_unchanged
 from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import InvalidSpec
@@ -48,6 +49,7 @@ class DistributedList(APIView):
     """Create distributed workloads."""
 
     parser_classes = (StrictJSONParser, StrictYAMLParser)
+    throttle_classes = (*APIView.throttle_classes, Submissions)
 
     @extend_schema(
         operation_id="createDistributed",
@@ -162,6 +164,8 @@ class Resume(APIView):
 
 class Rerun(APIView):
     """Run again from the start."""
+
+    throttle_classes = (*APIView.throttle_classes, Submissions)
 
     @extend_schema(
         operation_id="rerunDistributed",

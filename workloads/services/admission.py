@@ -44,6 +44,13 @@ def request(cluster_id: UUID) -> None:
     work_bell.ring()
 
 
+_LONG = (
+    "rendered", "effective", "tool_addresses", "refusal", "rests", "cause_lines",
+    "workload__given", "workload__made_of", "workload__search_text",
+)  # fmt: skip
+"""What no walk asks for, and takes long to read."""
+
+
 class Standing:
     """What the gangs of a cluster hold and wait for now: read once, and not before it is needed."""
 
@@ -85,7 +92,7 @@ class Standing:
         rows = Attempt.objects.filter(
             wants | Q(placement__isnull=False), workload__cluster=self.cluster, outcome=""
         )
-        found = list(rows.select_related("workload").defer("rendered", "effective"))
+        found = list(rows.select_related("workload").defer(*_LONG))
         for one in found:  # all of one cluster, whose facts are long to read
             one.workload.cluster = self.cluster
         return found

@@ -28,7 +28,10 @@ class Shares:
         self, project_id: int, need: Need, priority: int = 0, *, is_preemptible: bool = True
     ) -> Gang:
         if not self._projects:
-            for row in self._cluster.projects.select_related("department"):
+            rows = self._cluster.projects.select_related("department")
+            # A walk may ask for thousands: of the many columns it needs names and places.
+            own = ("name", "scope_id", "cluster_id", "department__name", "department__scope_id")
+            for row in rows.only(*own):
                 self._projects[row.pk] = self._of(row), self._department(row.department)
         project, department = self._projects[project_id]
         return Gang(need, project, department, priority=priority, is_preemptible=is_preemptible)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 
 from assets import sync
 from assets.data_volumes.sharing import shared_with, states_in
@@ -101,8 +101,10 @@ class Galleries:
         line = [scope.pk for scope in scopes_to(self.project.scope)]
         near = Q(scope__in=line) | shared_with(line)
         rows = Asset.objects.filter(near, kind__in=allowed)
-        rows = rows.select_related("origin", "scope__project__cluster")
-        return list(rows.order_by("-used_count", "name"))
+        found = list(rows.select_related("scope").order_by("-used_count", "name"))
+        volumes = [one for one in found if one.kind == Asset.Kind.DATA_VOLUME]
+        prefetch_related_objects(volumes, "origin", "scope__project__cluster")
+        return found
 
     def values(self, role: Role) -> Values:
         """What the chosen assets give the role, by qualified path."""

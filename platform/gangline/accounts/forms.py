@@ -12,11 +12,57 @@ from django.http import HttpRequest
 from gangline.settings.catalogue import PASSWORD_LENGTH
 from gangline.settings.values import value_of
 
-from .models import User
+from .areas import AREAS, SEPARATOR
+from .models import ApiToken, Limited, User
 from .services import is_password
 
 WRONG = "User name or password is not right."
 LOCKED = "Too many tries. Try again in a few minutes or ask an administrator."
+
+
+class AreasField(forms.MultipleChoiceField):
+    """Areas of the API as they are stored: one text."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return value.split(SEPARATOR) if isinstance(value, str) and value else value
+
+    def clean(self, value: Any) -> str:
+        return SEPARATOR.join(super().clean(value))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial) or [], data)
+
+
+def areas_field() -> AreasField:
+    """What a form offers to limit a key to."""
+    stored = Limited._meta.get_field("areas")
+    return AreasField(
+        label=str(stored.verbose_name).capitalize(),
+        help_text=str(stored.help_text),
+        choices=[(key, area.label) for key, area in AREAS.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A new API token. Its name and lifetime are judged where tokens are made."""
+
+    LIFETIMES = (7, 30, 90)
+    LINES = (("name", "days"), ("addresses", "is_read_only"), ("areas",))
+    """Fields beside each other."""
+    days = forms.TypedChoiceField(
+        label="Lifetime",
+        coerce=int,
+        choices=[(days, f"{days} days") for days in LIFETIMES],
+        initial=30,
+    )
+    areas = areas_field()
+
+    class Meta:
+        model = ApiToken
+        fields = ("name", "addresses", "is_read_only", "areas")
+        help_texts = {"name": "What the token is for, such as “nightly job”."}
 
 
 class SignInForm(forms.Form):

@@ -19,6 +19,8 @@ from gangline.db.fields import FoldedField, Folding
 from gangline.db.versioned import Versioned
 from gangline.drivers.addresses import networks
 
+from .areas import AREAS, SEPARATOR, area_of, labels
+
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@%+-]{0,148}[A-Za-z0-9])?\Z")
 
 
@@ -43,6 +45,17 @@ def address_ranges(text: str) -> None:
         networks(text)
     except ValueError as error:
         raise ValidationError(f"{error}.", "network", {"value": text[:60]}) from None
+
+
+def known_areas(text: str) -> None:
+    """Raise ValidationError for what is no list of areas."""
+    for one in filter(None, text.split(SEPARATOR)):
+        if one not in AREAS:
+            raise ValidationError(
+                f"There is no area “%(value)s”, only {', '.join(AREAS)}.",
+                "options",
+                {"value": one[:60]},
+            )
 
 
 class User(Folding, AbstractUser, Versioned):
@@ -104,7 +117,61 @@ class User(Folding, AbstractUser, Versioned):
         return f"{hashed}.{self.signed_out_at.timestamp()}" if self.signed_out_at else hashed
 
 
-class ApiToken(models.Model):
+class Limited(models.Model):
+    """What a key or token is good for, within what its owner may do."""
+
+    addresses = models.CharField(
+        "allowed addresses",
+        max_length=500,
+        blank=True,
+        validators=[address_ranges],
+        help_text="Networks separated by commas, such as 10.0.0.0/8, 192.0.2.7. Empty: any.",
+    )
+    is_read_only = models.BooleanField(
+        "read only", default=False, help_text="It looks and changes nothing, whatever roles allow."
+    )
+    areas = models.CharField(
+        "limited to",
+        max_length=120,
+        blank=True,
+        validators=[known_areas],
+        help_text="Parts of the API. None: all, and it may make further keys.",
+    )
+
+    class Meta:
+        abstract = True
+
+    def admits(self, address: str) -> bool:
+        """Whether requests may come from ``address``."""
+        if not self.addresses:
+            return True
+        try:
+            come_from = ip_address(address)
+        except ValueError:
+            return False
+        if isinstance(come_from, IPv6Address) and come_from.ipv4_mapped:
+            come_from = come_from.ipv4_mapped
+        return any(come_from in network for network in networks(self.addresses))
+
+    def opens(self, path: str) -> bool:
+        """Whether ``path`` lies in what it is limited to."""
+        if not self.areas:
+            return True
+        area = area_of(path)
+        return area == "" or area in self.areas.split(SEPARATOR)
+
+    @property
+    def limits(self) -> str:
+        """In words; empty: it has none."""
+        said = (
+            "read only" if self.is_read_only else "",
+            f"from {self.addresses}" if self.addresses else "",
+            f"for {labels(self.areas)}" if self.areas else "",
+        )
+        return "; ".join(filter(None, said))
+
+
+class ApiToken(Limited):
     """A bearer token: ``gangline_<kid>_<secret>``. Only the SHA-256 of the secret is stored."""
 
     kid = models.CharField(max_length=16, primary_key=True)
@@ -120,7 +187,7 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.user}"
 
 
-class ClientSecret(models.Model):
+class ClientSecret(Limited):
     """A client id and a secret, exchanged for short-lived tokens. Only the SHA-256 is stored.
 
     Of a service account it is the way to sign in; of a person, an access key.
@@ -148,16 +215,6 @@ class ClientSecret(models.Model):
     )
     expires_at = models.DateTimeField(
         "ends", null=True, blank=True, help_text="Empty: it does not end. In UTC."
-    )
-    addresses = models.CharField(
-        "allowed addresses",
-        max_length=500,
-        blank=True,
-        validators=[address_ranges],
-        help_text="Networks separated by commas, such as 10.0.0.0/8, 192.0.2.7. Empty: any.",
-    )
-    is_read_only = models.BooleanField(
-        "read only", default=False, help_text="It looks and changes nothing, whatever roles allow."
     )
     rotated_at = models.DateTimeField(null=True, editable=False)
     last_used_at = models.DateTimeField("last used", null=True, editable=False)
@@ -189,15 +246,7 @@ class ClientSecret(models.Model):
         """Whether it is good now, for who comes from ``address``."""
         if self.expires_at is not None and self.expires_at <= db_now():
             return False
-        if not self.addresses:
-            return True
-        try:
-            come_from = ip_address(address)
-        except ValueError:
-            return False
-        if isinstance(come_from, IPv6Address) and come_from.ipv4_mapped:
-            come_from = come_from.ipv4_mapped
-        return any(come_from in network for network in networks(self.addresses))
+        return self.admits(address)
 
     def renew(self) -> str:
         """Put a new secret in the place of the old one; to be saved. Returns its hash."""

@@ -93,8 +93,13 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
     return user
 
 
-def make_token(*, user: User, name: str, days: int, by: User | None = None) -> NewToken:
-    """A token for the API that ends after ``days``, as many as the settings allow."""
+def make_token(
+    *, user: User, name: str, days: int, by: User | None = None, **limits: Any
+) -> NewToken:
+    """A token for the API that ends after ``days``, as many as the settings allow.
+
+    ``limits``: fields of `Limited`. Raises ValidationError for one that is wrong.
+    """
     most = value_of(TOKEN_DAYS)
     if not 1 <= days <= most:
         raise CannotMake(f"A token lives 1 to {most} days, not {days}.")
@@ -105,15 +110,19 @@ def make_token(*, user: User, name: str, days: int, by: User | None = None) -> N
     now = db_now()
     kid = "".join(secrets.choice(_KID_ALPHABET) for _ in range(12))
     secret = secrets.token_urlsafe(32)
+    token = ApiToken(
+        kid=kid,
+        user=user,
+        name=name,
+        secret_hash=hash_of(secret),
+        created_at=now,
+        expires_at=now + timedelta(days=days),
+        **limits,
+    )
+    judged_here = {field.name for field in ApiToken._meta.fields} - limits.keys()
+    token.clean_fields(exclude=judged_here)
     with transaction.atomic():
-        token = ApiToken.objects.create(
-            kid=kid,
-            user=user,
-            name=name,
-            secret_hash=hash_of(secret),
-            created_at=now,
-            expires_at=now + timedelta(days=days),
-        )
+        token.save(force_insert=True)
         signals.token_made.send(sender=ApiToken, token=token, by=by)
     return NewToken(text=f"{TOKEN_PREFIX}{kid}_{secret}", token=token)
 

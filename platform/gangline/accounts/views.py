@@ -11,7 +11,9 @@ from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
-from gangline.lib.answers import error_body
+from gangline.lib.answers import API_PREFIXES, error_body
+from gangline.settings.catalogue import SIGNED_OUT_URL, SSO_REDIRECT
+from gangline.settings.values import value_of
 
 from . import middleware, signals, ways
 from .forms import LOCKED, NewPasswordForm, SignInForm
@@ -30,6 +32,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         if request.user.is_authenticated:
             return HttpResponseRedirect(target or resolve_url(settings.LOGIN_REDIRECT_URL))
+        if (elsewhere := _elsewhere(request, target)) is not None:
+            return elsewhere
         return _page(request, SignInForm(request), target)
     form = SignInForm(request, request.POST)
     if not form.is_valid():
@@ -48,8 +52,26 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session; the next page is the sign-in page."""
     came_by = request.session.get(ways.CAME_BY, "")
     logout(request)
-    left = f"?{urlencode({'left': came_by})}" if came_by else ""
+    tells = came_by or value_of(SIGNED_OUT_URL)
+    left = f"?{urlencode({'left': came_by})}" if tells else ""
     return HttpResponseRedirect(resolve_url("login") + left)
+
+
+def _elsewhere(request: HttpRequest, target: str) -> HttpResponse | None:
+    """Where the settings lead who has signed out, or who comes to sign in; None: nowhere."""
+    if "left" in request.GET:
+        url = value_of(SIGNED_OUT_URL)
+        if not url:
+            return None
+        answer = _page(request, SignInForm(request), target)
+        # Browsers do not follow a redirect of a form to another site; this is none.
+        answer["Refresh"] = f"0; url={url}"
+        return answer
+    alias = value_of(SSO_REDIRECT)
+    if not alias or "here" in request.GET:
+        return None
+    way = next((one for one in ways.offered(request, target) if one.key == alias), None)
+    return HttpResponseRedirect(way.url) if way else None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,8 +103,9 @@ def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: Any = None
 ) -> HttpResponse:
     """Answer of django-axes after too many tries: neutral, and the typed name is kept."""
-    if request.path.startswith("/api/"):
-        return JsonResponse(error_body(429, LOCKED), status=429)
+    if request.path.startswith(API_PREFIXES):
+        later = {"Retry-After": str(round(settings.AXES_COOLOFF_TIME * 3600))}
+        return JsonResponse(error_body(429, LOCKED), status=429, headers=later)
     if response is not None and request.path == resolve_url("account-password"):
         response.status_code = 429
         return response

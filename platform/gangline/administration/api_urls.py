@@ -1,9 +1,13 @@
-"""Addresses of the settings below ``/v1/``, and of the audit log below ``/api/v1/``."""
+"""Addresses of the settings below ``/v1/``; those of signing in and the log below ``/api/v1/``."""
 
 from django.urls import path
 
-from . import api
+from . import api, security_api
 
+SECURITY = [
+    path("security/settings", security_api.SecuritySettings.as_view()),
+    path("security/settings/<str:key>", security_api.SecuritySetting.as_view()),
+]
 AUDIT = [
     path("audit/log", api.AuditLogView.as_view()),
     path("audit/log/file", api.AuditLogFileView.as_view()),

@@ -9,7 +9,8 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from gangline.accounts.models import ApiToken, TokenSession, User
+from gangline.accounts.areas import labels
+from gangline.accounts.models import ApiToken, Limited, TokenSession, User
 from gangline.accounts.services import TOKEN_PREFIX, token_of
 from gangline.accounts.token_sessions import TokenRefused, session_of
 
@@ -39,17 +40,19 @@ class TokenAuthentication(BaseAuthentication):
             )
         except TokenRefused as error:
             raise exceptions.AuthenticationFailed(REFUSED[error.code], error.code) from error
-        if request.method not in SAFE_METHODS and _only_reads(token):
-            raise exceptions.PermissionDenied("This key is read only.")
+        if (limited := _limited(token)) is not None:
+            if limited.is_read_only and request.method not in SAFE_METHODS:
+                raise exceptions.PermissionDenied("This key is read only.")
+            if not limited.opens(request.path):
+                raise exceptions.PermissionDenied(f"This key is for {labels(limited.areas)} only.")
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="gangline"'
 
 
-def _only_reads(token: ApiToken | TokenSession) -> bool:
-    client = token.client if isinstance(token, TokenSession) else None
-    return client is not None and client.is_read_only
+def _limited(token: ApiToken | TokenSession) -> Limited | None:
+    return token.client if isinstance(token, TokenSession) else token
 
 
 def _token(text: str, address: str) -> ApiToken | TokenSession:
@@ -58,6 +61,8 @@ def _token(text: str, address: str) -> ApiToken | TokenSession:
     token = token_of(text)
     if token is None:
         raise TokenRefused("invalid")
+    if not token.admits(address):
+        raise TokenRefused("limited")
     return token
 
 

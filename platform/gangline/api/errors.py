@@ -1,7 +1,7 @@
 """Every error of the API in one shape (R32)."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig
@@ -23,6 +23,16 @@ log = logging.getLogger(__name__)
 NOT_FOUND = "There is nothing at this address, or you may not see it."
 
 Answer = tuple[int, dict[str, Any]]
+
+
+class TooMany(exceptions.Throttled):
+    """429 for another reason than the number of requests, which ``sentence`` tells."""
+
+    def __init__(self, wait: float, sentence: str) -> None:
+        super().__init__(wait)
+        self.sentence = sentence
+
+
 _translators: dict[type[Exception], Callable[[Any], Answer]] = {}
 
 
@@ -59,7 +69,7 @@ def _answer(
     if isinstance(error, Http404 | exceptions.NotFound):
         return 404, error_body(404, NOT_FOUND), {}
     if isinstance(error, exceptions.APIException):
-        return _of_drf(error)
+        return _of_drf(error, context)
     if isinstance(error, PermissionDenied):
         return 403, error_body(403, "You may not do this."), {}
     if isinstance(error, RequestDataTooBig):
@@ -75,25 +85,38 @@ def _answer(
     return 500, error_body(500, "Something went wrong on our side.", f"Incident {incident}."), {}
 
 
-def _of_drf(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[str, str]]:
+def _of_drf(
+    error: exceptions.APIException, context: Mapping[str, Any]
+) -> tuple[int, dict[str, Any], dict[str, str]]:
     headers = {}
     if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         headers["WWW-Authenticate"] = getattr(error, "auth_header", 'Bearer realm="gangline"')
         code: int = status.HTTP_401_UNAUTHORIZED
     else:
         code = error.status_code
+    details = ""
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait) + 1)
+        details = f"Try again in {int(wait) + 1} seconds."
     message = {
         401: "Sign in, or send a token: Authorization: Bearer gangline_…",
         405: "This address does not know the method.",
-        415: "Send the body as application/json.",
+        415: f"Send the body as {_accepted(context)}.",
+        429: "Too many requests.",
     }.get(code, str(error.detail))
+    if isinstance(error, TooMany):
+        message = error.sentence
     problems = error.problems if isinstance(error, BadBody) else ()
     if isinstance(error, exceptions.AuthenticationFailed):
         message, why = str(error.detail), str(error.get_codes())
         problems = (Problem.of(Role.WORKLOAD, "authorization", f"{why}:authorization"),)
-    return code, error_body(code, message, problems=problems), headers
+    return code, error_body(code, message, details, problems), headers
+
+
+def _accepted(context: Mapping[str, Any]) -> str:
+    """The media types that the address reads, for a sentence."""
+    parsers = getattr(context.get("view"), "parser_classes", ())
+    return " or ".join(dict.fromkeys(one.media_type for one in parsers)) or "application/json"
 
 
 @answers(InvalidSpec)

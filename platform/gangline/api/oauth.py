@@ -11,7 +11,6 @@ from urllib.parse import unquote_plus
 from django.http import QueryDict
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import Throttled
 from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,8 +19,10 @@ from rest_framework.views import APIView
 from gangline.accounts import devices
 from gangline.accounts import token_sessions as tokens
 
+from .errors import TooMany
 from .parsing import BadBody, StrictJSONParser
 from .schema import ERROR, component, errors
+from .throttling import SignIns
 from .tokens import wrong
 
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
@@ -100,6 +101,7 @@ class OAuthToken(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = (SignIns,)
     parser_classes = (FormParser,)
 
     @extend_schema(
@@ -132,6 +134,7 @@ class Device(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = (SignIns,)
     parser_classes = (FormParser, StrictJSONParser)
 
     @extend_schema(
@@ -164,7 +167,7 @@ class Device(APIView):
         try:
             asked = devices.ask(name, address)
         except devices.TooMany:
-            raise Throttled(60, "Too many programs of this address wait for somebody.") from None
+            raise TooMany(60, "Too many programs of this address wait for somebody.") from None
         page = request.build_absolute_uri(reverse("device"))
         code = devices.shown(asked.user_code)
         return Response(
@@ -184,6 +187,7 @@ class AppToken(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = (SignIns,)
 
     @extend_schema(
         operation_id="grantAppToken",

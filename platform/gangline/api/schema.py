@@ -64,11 +64,22 @@ def components_of(models: Mapping[str, type[BaseModel]]) -> dict[str, Schema]:
 
 
 def add_components(result: Schema, generator: Any, request: Any, public: bool) -> Schema:
-    """Hook of the generator: put the published components into the description, sorted."""
+    """Hook of the generator: put the published components into the description, sorted.
+
+    What a body may be is judged before any operation sees it, so these refusals belong to all.
+    """
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            for code in (413, 415) if "requestBody" in operation else ():
+                answer = {"content": {"application/json": {"schema": ERROR}}, "description": ""}
+                operation["responses"].setdefault(str(code), answer)
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
+    own = dict(_components)
     for make in _families:
-        schemas |= make()
-    schemas |= _components
+        own |= make()
+    if clash := schemas.keys() & own.keys():
+        raise ValueError(f"two components are called {', '.join(sorted(clash))}")
+    schemas |= own
     result["components"]["schemas"] = dict(sorted(schemas.items()))
     return result
 
@@ -124,5 +135,8 @@ component(
 
 
 def errors(*codes: int) -> dict[int, Schema]:
-    """The error answers of an operation; 401 belongs to all of them."""
-    return dict.fromkeys(sorted({401, *codes}), ERROR)
+    """The error answers of an operation.
+
+    A parameter that there is not, no token, a limited token and too many requests belong to all.
+    """
+    return dict.fromkeys(sorted({400, 401, 403, 429, *codes}), ERROR)

@@ -13,6 +13,7 @@ from gangline.spec.problems import Problem, Role
 
 from .parsing import BadBody
 from .schema import ERROR, component
+from .throttling import SignIns
 
 _LONGEST = 4096
 _LONGEST_NAME = 150
@@ -70,6 +71,7 @@ class Token(APIView):
 
     authentication_classes = ()
     permission_classes = ()
+    throttle_classes = (SignIns,)
 
     @extend_schema(
         operation_id="grantToken",

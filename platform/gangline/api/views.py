@@ -4,6 +4,7 @@ from functools import cache
 
 import orjson
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
@@ -25,6 +26,12 @@ def openapi(request: HttpRequest) -> HttpResponse:
 def openapi_yaml(request: HttpRequest) -> HttpResponse:
     """The same as a text to read."""
     return HttpResponse(_as_yaml(), content_type="application/yaml; charset=utf-8")
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """The description to browse and to try out, as who is signed in or with a token."""
+    return render(request, "api/docs.html")
 
 
 @cache

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from gangline.api import filtering
 from gangline.api.paging import BadQuery, known_only
-from gangline.api.schema import errors
+from gangline.api.schema import component, errors
 from gangline.api.telemetry import TELEMETRY, Aggregate, Group, Telemetry, added_up
 from gangline.db.clock import db_now
 from gangline.drivers.checks import State
@@ -155,10 +155,30 @@ def _status(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+INSTALL_INFO = component(
+    "ClusterInstallInfo",
+    {
+        "type": "object",
+        "required": ["installationStr", "repositoryName", "chartRepoURL", "clientSecret"],
+        "properties": {
+            "installationStr": {
+                "type": "string",
+                "description": "Commands; empty: none.",
+            },
+            "manifest": {"type": "string", "description": "What they apply, as YAML."},
+            "repositoryName": {"type": "string"},
+            "chartRepoURL": {"type": "string"},
+            "clientSecret": {"type": "string"},
+        },
+    },
+)
+
+
 class ClusterViewSet(ResourceViewSet):
     extra_routes = (
         ExtraRoute("{id}/nodes", {"get": "nodes"}),
         ExtraRoute("{id}/nodes/count", {"get": "node_count"}),
+        ExtraRoute("{id}/cluster-install-info", {"get": "install_info"}),
     )
     extra_parameters: ClassVar[frozenset[str]] = frozenset(
         {"verbosity", "includeRequestedForDelete"}
@@ -185,6 +205,29 @@ class ClusterViewSet(ResourceViewSet):
         """How many they are."""
         return self._nodes(pk).count(request)
 
+    @extend_schema(
+        operation_id="getClusterInstallInfo",
+        parameters=[
+            OpenApiParameter("version", OpenApiTypes.STR),
+            OpenApiParameter("remoteClusterUrl", OpenApiTypes.STR),
+        ],
+        responses={200: INSTALL_INFO, **errors(400, 404)},
+    )
+    def install_info(self, request: Request, pk: Any) -> Response:
+        """What to run on the cluster. Nothing is installed there but an account with its roles."""
+        known_only(request, frozenset({"version", "remoteClusterUrl"}))
+        guide = self.object(pk).engine.guide()
+        return Response(
+            {
+                "installationStr": guide.commands if guide else "",
+                "manifest": guide.manifest if guide else "",
+                # There is no chart, and no agent of ours that would need a secret.
+                "repositoryName": "",
+                "chartRepoURL": "",
+                "clientSecret": "",
+            }
+        )
+
     def _nodes(self, pk: Any) -> "NodeViewSet":
         return NodeViewSet(
             resource=get("node"), request=self.request, format_kwarg=None, cluster=self.object(pk)
@@ -196,6 +239,28 @@ class ClusterViewSet(ResourceViewSet):
             return super().destroy(request, pk, **kwargs)
         self.resource.forget(self.object(pk), actor=self.actor)  # type: ignore[attr-defined]
         return Response({"message": "Deleted."}, status=202)
+
+
+class InstallFile(ClusterViewSet):
+    """The manifest alone, where old clients look for it."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.resource = get("cluster")  # type: ignore[misc]
+        super().initial(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="getInstallFile",
+        deprecated=True,
+        parameters=[
+            OpenApiParameter(name, OpenApiTypes.STR) for name in ("cloud", "clusterip", "format")
+        ],
+        responses={200: OpenApiTypes.STR, **errors(400, 404)},
+    )
+    def retrieve(self, request: Request, pk: Any, **kwargs: Any) -> Response:
+        """YAML in a JSON text; see …/cluster-install-info."""
+        known_only(request, frozenset({"cloud", "clusterip", "format"}))
+        guide = self.object(pk).engine.guide()
+        return Response(guide.manifest if guide else "")
 
 
 class _OfCluster(ResourceSerializer):

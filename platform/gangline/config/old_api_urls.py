@@ -6,10 +6,12 @@ from gangline.administration.api_urls import SETTINGS
 from gangline.api.oauth import AppToken
 from gangline.api.views import nothing_here
 from gangline.clusters.api_urls import K8S
+from gangline.organization.api_urls import K8S as UNITS
 
 urlpatterns = [
     path("k8s/auth/oauth/apptoken", AppToken.as_view()),
     *SETTINGS,
     *K8S,
+    *UNITS,
     re_path(r"^.*\Z", nothing_here),
 ]

@@ -10,14 +10,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gangline.access.actor import actor_of
 from gangline.accounts.devices import programs_of
+from gangline.accounts.forms import TokenForm
 from gangline.accounts.models import ApiToken, User
 from gangline.accounts.services import CannotMake, make_token, revoke_token
 from gangline.db.clock import db_now
-from gangline.lib.texts import whole
+from gangline.forms.bound import field_view, summary
 from gangline.web.confirm import Question, ask
 from workloads.selectors.first_steps import HIDDEN, SET_UP_HIDDEN
-
-LIFETIMES = (7, 30, 90)
 
 
 @login_required
@@ -32,11 +31,14 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
 def token_create(request: HttpRequest) -> HttpResponse:
     """Make a token; its text is shown in this one answer and never again."""
     user = _user(request)
-    name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=422)
     try:
-        made = make_token(user=user, name=name, days=whole(days) or 0, by=user)
+        made = make_token(user=user, by=user, **form.cleaned_data)
     except CannotMake as refusal:
-        return _page(request, token_problem=str(refusal), token_name=name, status=422)
+        form.add_error("name", str(refusal))
+        return _page(request, form, status=422)
     return _page(request, made=made)
 
 
@@ -62,15 +64,19 @@ def token_revoke(request: HttpRequest, kid: str) -> HttpResponse:
     return redirect("tokens")
 
 
-def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
+def _page(
+    request: HttpRequest, form: TokenForm | None = None, *, status: int = 200, **more: object
+) -> HttpResponse:
     user = _user(request)
+    form = form or TokenForm()
     tokens = ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=db_now())
     context = {
         "tokens": tokens.order_by("-created_at"),
         "programs": programs_of(user),
-        "lifetimes": LIFETIMES,
+        "lines": [[field_view(form[name]) for name in line] for line in form.LINES],
+        "problems": summary(form),
         # Its addresses are loaded when they are first asked for, so their names are not known yet.
-        "contract_url": "/api/v1/openapi.yaml",
+        "reference_url": "/api/v1/docs",
         "steps_hidden": any(user.preferences.get(one) for one in (HIDDEN, SET_UP_HIDDEN)),
         **more,
     }

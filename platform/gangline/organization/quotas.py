@@ -70,8 +70,7 @@ def _stored(scope: Scope) -> Iterable[Quota]:
 def new_quota(node: Node, pool: NodePool) -> Quota:
     """A project begins with no GPU of its own, a department with whatever there is."""
     gpus = Decimal(0) if isinstance(node, Project) else None
-    scope = {"scope": node.scope} if node.pk else {}
-    return Quota(node_pool=pool, gpus=gpus, **scope)
+    return Quota(node_pool=pool, gpus=gpus, scope_id=node.scope_id if node.pk else None)
 
 
 def stored_quotas(cluster: Cluster) -> dict[tuple[int, int], Quota]:

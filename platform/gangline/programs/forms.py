@@ -5,15 +5,17 @@ from typing import Any
 
 from django import forms
 
+from gangline.accounts.forms import areas_field
 from gangline.resources.forms import ResourceForm
 
 from .models import AccessKey, ServiceAccount
 
-LIMITS = ("expires_at", "addresses", "is_read_only")
+LIMITS = ("expires_at", "addresses", "is_read_only", "areas")
 """What a key is good for, within what its owner may do."""
 
 
 class ServiceAccountForm(ResourceForm):
+    areas = areas_field()
     not_edited = frozenset({"name"})
     enabled = forms.BooleanField(
         label="Enabled", required=False, help_text="While it is off, nothing can sign in with it."
@@ -34,6 +36,8 @@ class ServiceAccountForm(ResourceForm):
 
 
 class AccessKeyForm(ResourceForm):
+    areas = areas_field()
+
     class Meta:
         model = AccessKey
         fields = ("name", *LIMITS)

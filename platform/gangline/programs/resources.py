@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from gangline.access.actor import Actor
 from gangline.access.grants import rules_of
 from gangline.access.services import need_to_act_for
+from gangline.accounts.areas import labels
 from gangline.accounts.models import ClientSecret, TokenSession, User
 from gangline.accounts.services import deactivate, reactivate
 from gangline.db.clock import db_now
@@ -78,6 +79,7 @@ class ClientSecrets(Resource[S]):
         yield "Ends", components.time_ago(obj.expires_at) if obj.expires_at else "never"
         yield "Allowed addresses", obj.addresses or "any"
         yield "May", "read only" if obj.is_read_only else "all that its owner may"
+        yield "Limited to", labels(obj.areas) or "nothing: the whole API"
         if obj.rotated_at:
             yield "Secret changed", components.time_ago(obj.rotated_at)
 

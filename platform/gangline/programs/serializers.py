@@ -5,6 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from gangline.accounts.areas import AREAS, SEPARATOR
 from gangline.resources.api import ResourceSerializer
 
 from .models import AccessKey, ServiceAccount
@@ -13,7 +14,20 @@ TENANT = "1"
 """One installation is one tenant."""
 
 
+class AreasField(serializers.ListField):
+    """Parts of the API; stored as one text."""
+
+    child = serializers.ChoiceField(choices=list(AREAS))
+
+    def to_representation(self, data: Any) -> list[str]:
+        return data.split(SEPARATOR) if data else []
+
+    def to_internal_value(self, data: Any) -> Any:
+        return SEPARATOR.join(dict.fromkeys(super().to_internal_value(data)))
+
+
 class ServiceAccountSerializer(ResourceSerializer):
+    areas = AreasField(required=False)
     id = serializers.UUIDField(source="client_id", read_only=True)
     created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
     updated_at = serializers.DateTimeField(source="changed_at", read_only=True)
@@ -25,7 +39,7 @@ class ServiceAccountSerializer(ResourceSerializer):
         model = ServiceAccount
         fields = (
             "id", "client_id", "name", "created_by", "created_at", "updated_at", "enabled",
-            "tenant_id", "last_login", "expires_at", "addresses", "is_read_only",
+            "tenant_id", "last_login", "expires_at", "addresses", "is_read_only", "areas",
         )  # fmt: skip
         fixed = ("name",)
 
@@ -40,6 +54,7 @@ class ServiceAccountSerializer(ResourceSerializer):
 
 
 class AccessKeySerializer(ResourceSerializer):
+    areas = AreasField(required=False)
     id = serializers.UUIDField(source="client_id", read_only=True)
     created_by = serializers.CharField(source="user.username", read_only=True)
     last_login = serializers.DateTimeField(source="last_used_at", read_only=True)
@@ -48,5 +63,5 @@ class AccessKeySerializer(ResourceSerializer):
         model = AccessKey
         fields = (
             "id", "client_id", "name", "created_by", "created_at", "last_login", "expires_at",
-            "addresses", "is_read_only",
+            "addresses", "is_read_only", "areas",
         )  # fmt: skip

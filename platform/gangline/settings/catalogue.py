@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gangline.lib.urls import web_address_problem
 from gangline.spec.placement import label_key_problem
 from gangline.spec.types import quantity_bytes, split_quantity
 
@@ -301,6 +302,76 @@ TOKEN_DAYS = declare(
         unit="days",
         least=1,
         most=365,
+    )
+)
+TOKEN_REQUESTS = declare(
+    Declared(
+        key="security.token-requests",
+        label="API requests of one token",
+        help="More are refused with 429 until the minute is over.",
+        category="Security",
+        default=1800,
+        unit="a minute",
+        least=60,
+        most=1_000_000,
+    )
+)
+PERSON_REQUESTS = declare(
+    Declared(
+        key="security.person-requests",
+        label="API requests of one person",
+        help="By all their tokens together. Pages do not count.",
+        category="Security",
+        default=3600,
+        unit="a minute",
+        least=60,
+        most=1_000_000,
+    )
+)
+SUBMISSIONS = declare(
+    Declared(
+        key="security.submissions",
+        label="Submissions of one person",
+        help="Workloads that a person submits by the API, dry runs included.",
+        category="Security",
+        default=300,
+        unit="a minute",
+        least=10,
+        most=1_000_000,
+    )
+)
+SIGN_INS = declare(
+    Declared(
+        key="security.sign-ins",
+        label="Sign-ins of programs from one address",
+        help="Wrong passwords and secrets lock out much earlier.",
+        category="Security",
+        default=120,
+        unit="a minute",
+        least=10,
+        most=1_000_000,
+    )
+)
+SSO_REDIRECT = declare(
+    Declared(
+        key="security.sso-redirect",
+        label="Sign in with a provider at once",
+        help="The short name of an identity provider. The sign-in page is then skipped;"
+        " /login?here=1 shows it. Empty: people choose.",
+        category="Security",
+        default="",
+        most=63,
+    )
+)
+SIGNED_OUT_URL = declare(
+    Declared(
+        key="security.signed-out-url",
+        label="Page after signing out",
+        help="An address such as https://intranet.example.org. Empty: the sign-in page.",
+        category="Security",
+        default="",
+        most=300,
+        problem=web_address_problem,
     )
 )
 DELETED_DAYS = declare(

@@ -74,6 +74,7 @@ def cluster(
     def look(_: ServerConnection, request: Request) -> Response | None:
         asked.append(request.path)
         assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert request.headers["Accept"] == "*/*"
         return refuses(request)
 
     with ExitStack() as stack:

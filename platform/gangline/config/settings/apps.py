@@ -25,6 +25,7 @@ INSTALLED_APPS = [
     "channels",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "django_htmx",
     "template_partials",
     "axes",
@@ -109,6 +110,10 @@ REST_FRAMEWORK = {
         "gangline.api.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": [
+        "gangline.api.throttling.OfToken",
+        "gangline.api.throttling.OfPerson",
+    ],
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -117,6 +122,11 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "OAS_VERSION": "3.1.0",
+    # What is only read need not be in every answer.
+    "COMPONENT_NO_READ_ONLY_REQUIRED": True,
     "SCHEMA_PATH_PREFIX": "/api/v[0-9]",
-    "POSTPROCESSING_HOOKS": ["gangline.api.schema.add_components"],
+    "POSTPROCESSING_HOOKS": [
+        "gangline.api.schema.add_components",
+        "gangline.config.api_examples.add_examples",
+    ],
 }

@@ -1,5 +1,7 @@
 """Channel layer, Celery and logging: what differs between one process and many."""
 
+from typing import Any
+
 from gangline.config.env import env
 
 _EMBEDDED = env().mode == "embedded"
@@ -27,6 +29,21 @@ CHANNEL_LAYERS = (
         }
     }
 )
+
+# Counts of requests (`gangline.api.throttling`) and nothing that must not be lost.
+CACHES: dict[str, Any] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
+    if _EMBEDDED or not env().redis_url
+    else {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": env().redis_url,
+        "KEY_PREFIX": "gangline-cache",
+        "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
+    }
+}
 
 CELERY_BROKER_URL = env().redis_url or "memory://"
 CELERY_TASK_IGNORE_RESULT = True

@@ -160,7 +160,8 @@ def opened(
     )
     request = protocol.connect()
     for name, value in client.headers().items():
-        request.headers[name] = value
+        # Of what is sent back nothing is JSON, and some kubelets then refuse the request.
+        request.headers[name] = "*/*" if name == "Accept" else value
     protocol.send_request(request)
     connection = _connected(client)
     try:

@@ -93,14 +93,15 @@ def _launcher(submission: Submission, facts: Facts) -> Iterator[Problem]:
 def _command(
     role: Role, spec: ReplicaSpec, framework: Framework, launcher: str | None
 ) -> Iterator[Problem]:
-    said = spec.command or ""
+    said, args = spec.command or "", spec.args or ""
+    if not said.strip():
+        said, args = args, ""  # a runtime starts nothing by itself: here they are the command
     launches = framework.launches
     example = LAUNCH_EXAMPLE if launches and not launcher else PROGRAM_EXAMPLE
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
         yield Problem.of(role, "command", "required", accepted=accepted)
         return
-    args = spec.args or ""
     if launches and (problem := launch_problem(role, framework, said, args, launcher)):
         yield problem
 

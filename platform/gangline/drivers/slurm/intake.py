@@ -3,7 +3,6 @@
 import re
 from typing import Annotated
 
-import asyncssh
 from pydantic import AfterValidator, Field
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
@@ -13,7 +12,6 @@ from gangline.drivers.kind import Admission, Settings, Way
 from gangline.lib.problems import Problem
 from gangline.spec.slurm import TOKEN, module_problem
 
-from . import ssh
 from .access import LOCAL, SSH, Access
 from .commands import NoAnswer
 
@@ -169,18 +167,21 @@ def admit(given: SlurmCredential, reach: Reach) -> Admission:
         return Admission(Access())
     if given.way != SSH:
         return Admission(problems=(Problem("way", "way", {"accepted": f"{SSH}, {LOCAL}"}),))
+    # Only whoever has a login node loads asyncssh, which takes long at every start.
+    from . import keys, ssh
+
     problems = []
     if not is_host(given.host):
         problems.append(_problem("host", "must be the name or address of a host", "login.example"))
     if not _USER.fullmatch(given.user):
         problems.append(_problem("user", "must be the name of an account", "gangline"))
     try:
-        key, public = _keys(given.key)
-    except _Unfit as why:
+        key, public = keys.pair(given.key)
+    except keys.Unfit as why:
         problems.append(_problem("key", str(why), "a private key as ssh-keygen writes it"))
     try:
-        host_key = _host_key(given.host_key) if given.host_key else ""
-    except _Unfit as why:
+        host_key = keys.host_key(given.host_key) if given.host_key else ""
+    except keys.Unfit as why:
         problems.append(_problem("hostKey", str(why), "ssh-ed25519 AAAA…"))
     if problems:
         return Admission(problems=tuple(problems))
@@ -191,45 +192,6 @@ def admit(given: SlurmCredential, reach: Reach) -> Admission:
         except NoAnswer as why:
             return Admission(problems=(Problem("unreachable", "host", {"said": str(why)}),))
     return Admission(Access(SSH, given.host, given.port, given.user, key, public, host_key))
-
-
-def fingerprint(host_key: str) -> str:
-    """As ssh-keygen -l prints it; empty where there is none."""
-    return asyncssh.import_public_key(host_key).get_fingerprint() if host_key else ""
-
-
-class _Unfit(Exception):
-    """What is wrong with a key, as a predicate."""
-
-
-def _keys(text: str) -> tuple[str, str]:
-    """The private key, made where none is given, and the line for authorized_keys."""
-    try:
-        if text.strip():
-            key = asyncssh.import_private_key(f"{text.strip()}\n")
-        else:
-            key = asyncssh.generate_private_key("ssh-ed25519", comment="gangline")
-        private, public = key.export_private_key(), key.export_public_key()
-    except (asyncssh.KeyImportError, asyncssh.KeyExportError) as error:
-        # The library has one kind of error for both.
-        is_locked = "passphrase" in str(error).lower()
-        says = "has a passphrase: give one without" if is_locked else "is no private key"
-        raise _Unfit(says) from error
-    return private.decode(), public.decode().strip()
-
-
-def _host_key(text: str) -> str:
-    """The key in a line of `ssh-keyscan` or of `known_hosts`, without the names before it."""
-    words = text.split()
-    at = next((n for n, word in enumerate(words) if word.startswith(("ssh-", "ecdsa-"))), None)
-    if at is None or len(words) < at + 2:
-        raise _Unfit("is no line with a host key")
-    line = " ".join(words[at : at + 2])
-    try:
-        asyncssh.import_public_key(line)
-    except asyncssh.KeyImportError as error:
-        raise _Unfit("is no line with a host key") from error
-    return line
 
 
 def _problem(path: str, message: str, accepted: str) -> Problem:

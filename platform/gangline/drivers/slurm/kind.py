@@ -20,11 +20,10 @@ from gangline.drivers.kind import (
 
 from . import intake, mapping, probing, script
 from .access import LOCAL, Access
-from .commands import LocalCommands, Programs
+from .commands import Commands, LocalCommands, Programs
 from .driver import Options, SlurmDriver
 from .intake import SlurmConnection, SlurmCredential
 from .rendering import Defaults
-from .ssh import SshCommands
 
 
 class Slurm(ClusterKind):
@@ -92,10 +91,12 @@ class Slurm(ClusterKind):
     def identity(self, access: Access) -> Identity:
         if access.way == LOCAL:
             return Identity(LOCAL, server="this machine")
+        from . import keys
+
         return Identity(
             "ssh-key",
             name=access.user,
-            fingerprint=intake.fingerprint(access.host_key),
+            fingerprint=keys.fingerprint(access.host_key),
             server=f"{access.host}:{access.port}",
         )
 
@@ -132,8 +133,14 @@ class Slurm(ClusterKind):
 
 
 def _programs(connection: SlurmConnection, access: Access, site: Site) -> Programs:
-    commands = LocalCommands() if access.way == LOCAL else SshCommands(access, _reach(site))
+    commands = LocalCommands() if access.way == LOCAL else _by_ssh(access, _reach(site))
     return Programs(commands, config=connection.config, folder=connection.programs)
+
+
+def _by_ssh(access: Access, reach: Reach) -> Commands:
+    from .ssh import SshCommands  # with asyncssh, which every start would load
+
+    return SshCommands(access, reach)
 
 
 def _defaults(connection: SlurmConnection) -> Defaults:
