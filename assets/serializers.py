@@ -35,6 +35,13 @@ from gangline.spec.words import one_of
 from gangline.spec.workload import SPEC
 
 TYPES, FRAMEWORK = "workloadSupportedTypes", "distFramework"
+SYSTEM = "system"
+"""Who made what came with the installation: clients take no empty text, nor as a description."""
+
+
+@extend_schema_field({"type": "integer"})
+class NumberField(IdField):
+    """An id that assets have as a number."""
 
 
 class MetaSerializer(ResourceSerializer):
@@ -44,7 +51,7 @@ class MetaSerializer(ResourceSerializer):
     scope = serializers.ChoiceField(choices=ScopeKind.values)
     cluster_id = serializers.CharField(required=False, max_length=40)
     department_id = IdField(required=False)
-    project_id = IdField(required=False)
+    project_id = NumberField(required=False)
     workload_supported_types = serializers.DictField(required=False)
     """All workloads here are distributed; ``distFramework`` says which an environment is for."""
 
@@ -63,16 +70,17 @@ class MetaSerializer(ResourceSerializer):
             "id": str(obj.pk),
             "kind": obj.kind,
             "name": obj.name,
-            "description": obj.description,
+            **({"description": obj.description} if obj.description else {}),
             "scope": kind,
             TYPES: {"distributed": True} | ({FRAMEWORK: made_for} if made_for else {}),
-            "createdBy": obj.created_by.username if obj.created_by else "",
+            "createdBy": obj.created_by.username if obj.created_by else SYSTEM,
             "createdAt": obj.created_at,
-            "updatedBy": obj.updated_by.username if obj.updated_by else "",
+            "updatedBy": obj.updated_by.username if obj.updated_by else SYSTEM,
             "updatedAt": obj.updated_at,
         }
         if kind in IDS:
-            found[IDS[kind]] = str(getattr(scope, kind).pk)
+            pk = getattr(scope, kind).pk
+            found[IDS[kind]] = pk if kind == ScopeKind.PROJECT else str(pk)
         return found
 
 

@@ -16,7 +16,7 @@ from assets.layers import Mode, given_by, linked
 from assets.models import Asset, Template
 from assets.scopes import IDS, scope_named
 from assets.selectors.fitness import forbidden, missing, problems_under
-from assets.serializers import SpecField
+from assets.serializers import SYSTEM, SpecField
 from gangline.access.permissions import Permission
 from gangline.api.paging import BadQuery, known_only, page_of, sorting
 from gangline.api.schema import errors
@@ -62,13 +62,13 @@ class TemplateMetaSerializer(ResourceSerializer):
         found: dict[str, Any] = {
             "id": str(obj.pk),
             "name": obj.name,
-            "description": obj.description,
+            **({"description": obj.description} if obj.description else {}),
             "workloadType": "Distributed",
             "scopeType": kind,
             "scopeId": place,
-            "createdBy": obj.created_by.username if obj.created_by else "",
+            "createdBy": obj.created_by.username if obj.created_by else SYSTEM,
             "createdAt": obj.created_at,
-            "updatedBy": obj.updated_by.username if obj.updated_by else "",
+            "updatedBy": obj.updated_by.username if obj.updated_by else SYSTEM,
             "updatedAt": obj.updated_at,
         }
         if kind in IDS:

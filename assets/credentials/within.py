@@ -13,7 +13,7 @@ from django.http import Http404, QueryDict
 from assets.credentials.choosing import Offered
 from assets.credentials.forms import CredentialForm
 from assets.credentials.references import PULL, VARIABLES, naming
-from assets.credentials.types import TYPES
+from assets.credentials.types import EXISTING, TYPES
 from gangline.access.actor import Actor
 from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
@@ -66,7 +66,7 @@ def form_for(
 
 def narrow(form: ResourceForm, place: Scope) -> None:
     """Only what is needed, and only scopes in which ``place`` lies."""
-    for name in ("description", "framework"):
+    for name in ("description", "framework", EXISTING):
         form.fields.pop(name, None)
     scopes = form.fields["scope"]
     line = [scope.pk for scope in scopes_to(place)]

@@ -44,5 +44,5 @@ def test_the_client_does_it_all(tmp_path: Path) -> None:
         assert "ready" in str(names["logs"])
         rows = site.get("asset/environment")["entries"]
         assert "python" in [row["meta"]["name"] for row in rows]
-        gone = f"workloads/{names['made']['workloadId']}"
-        wait_for(lambda: site.request("GET", gone).status == 404, seconds=30, every=0.1)
+        wait_for(lambda: site.get("workloads?filterBy=name==by-client")["workloads"] == [],
+                 seconds=60, every=0.1)  # fmt: skip

@@ -27,6 +27,7 @@ from workloads.models import Workload
 Opener = Callable[..., Page]
 GRACE = "worker.terminationGracePeriodSeconds"
 PROJECT = '[name="workload.projectId"]'
+AWKWARD = ("$(id) `id` \\ 'q' \"dq\"", "línea 日本 🔑", "a\nb\n", "</script><b>", " ")
 
 
 def problems(page: Page) -> list[str]:
@@ -106,6 +107,8 @@ def test_acf14_acf17_acf18_acf20_there_and_back_by_yaml_curl_and_copy(
         "  command: python train.py",
         "  # runs alone\n  command: 'python train.py' # quoted\n  flavour: mild",
     )
+    variables = [{"name": f"V_{n}", "value": one} for n, one in enumerate(AWKWARD)]
+    written += f"  environmentVariables: {json.dumps(variables, ensure_ascii=False)}\n"
     text.fill(written)
     everything_is_saved(page)
     page.get_by_role("button", name="Form", exact=True).click()
@@ -150,6 +153,7 @@ def test_acf14_acf17_acf18_acf20_there_and_back_by_yaml_curl_and_copy(
         for n in ("digits", "by-curl")
     )
     assert made == by_curl, done.stdout
+    assert made["worker.environmentVariables"] == variables
     differing = [
         p for p, v in made.items() if p.startswith("master.") and v != made[f"worker.{p[7:]}"]
     ]

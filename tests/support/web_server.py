@@ -34,6 +34,7 @@ if os.environ.get("TESTS_EVERYTHING"):
     ids = make_everything(world)
 print(json.dumps({"ids": ids, "project": str(world.vision.pk), "cluster": str(world.cluster.pk),
                   "token": world.token("researcher-vision"),
+                  "administrator": world.token("administrator"),
                   "client_id": str(key.pk), "client_secret": key.secret}))
 """
 
@@ -46,6 +47,8 @@ class WebServer:
     token: str
     project: str
     cluster: str
+    administrator: str
+    """Their token."""
     client_id: str
     """Of an access key of the administrator."""
     client_secret: str

@@ -27,7 +27,7 @@ from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, Reso
 from gangline.resources.registry import get
 
 from .connections import site
-from .models import LONGEST_KEY, Cluster, NetworkTopology, Node, NodePool
+from .models import DEFAULT_POOL, LONGEST_KEY, Cluster, NetworkTopology, Node, NodePool
 from .selectors import health_of
 
 STATES = {
@@ -325,6 +325,11 @@ class NodePoolSerializer(_OfCluster):
         for name in ("over_provisioning_ratio", "gpu_network_acceleration_detection"):
             data.pop(name, None)
         return {}
+
+    def to_representation(self, obj: NodePool) -> dict[str, Any]:
+        """The default pool has the nodes of no other, and no label; clients take no empty one."""
+        found: dict[str, Any] = super().to_representation(obj)
+        return found | {n: DEFAULT_POOL for n in ("labelKey", "labelValue") if not found[n]}
 
     def get_phase(self, obj: NodePool) -> str:
         return "Ready" if getattr(obj, "node_count", 0) else "Empty"

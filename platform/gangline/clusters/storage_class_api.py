@@ -145,6 +145,10 @@ class StorageClassViewSet(ResourceViewSet):
                 "clusterId": str(row.cluster_id),
                 "storageClassName": row.name,
                 "spec": {"provisioner": row.provisioner, "isDefault": row.is_default},
+                # As the models of the first version call them.
+                "cluster_id": str(row.cluster_id),
+                "storage_class_name": row.name,
+                "Spec": {"provisioner": row.provisioner, "is_default": row.is_default},
                 **{
                     key: value
                     for key, value in self.present(row).items()

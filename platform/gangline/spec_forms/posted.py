@@ -85,7 +85,7 @@ def read(
         elif is_outdated and not spec.ui.from_file and spec.path not in stored.scalars:
             continue
         else:
-            text = data.get(name + ASIDE if is_aside else name, "")
+            text = _text(data, "", name + ASIDE if is_aside else name)
             typed = _scalar(name, text, spec, data, stored, inherited)
             said, aside = (None, typed) if is_aside else (typed, None)
             _put(scalars, spec.path, said)
@@ -177,8 +177,11 @@ def _rows(
 
 
 def _text(data: QueryDict, prefix: str, name: str) -> str:
-    """The last of the texts: before a checkbox stands what holds when it is not ticked."""
-    return data.get(prefix + name, "")
+    """The last of the texts: before a checkbox stands what holds when it is not ticked.
+
+    Browsers send the lines of a text as CRLF, whatever they were.
+    """
+    return data.get(prefix + name, "").replace("\r\n", "\n")
 
 
 def _row(

@@ -286,9 +286,11 @@ class _Drawing:
             typed = units.shown(spec, typed)
         offers = self.form.offers.get(spec.path, ())
         choices = self.form.notes.get(spec.path, NO_NOTE).choices.get("", ())
+        control, lines = control_of(spec, rule, offers, choices), typed.text.count("\n") + 1
         return FieldView(
             **common,
-            control=control_of(spec, rule, offers, choices),
+            # Programs send texts of several lines; a control of one would lose them.
+            control="textarea" if control == "text" and lines > 1 else control,
             text=typed.text,
             is_set=spec.ui.advanced and bool(typed.text),
             unit="" if units.has_unit(spec) else spec.ui.unit,
@@ -300,7 +302,7 @@ class _Drawing:
             placeholder=(standing.text if follows and standing else "")
             or self.form.notes.get(spec.path, NO_NOTE).placeholder
             or spec.ui.placeholder,
-            rows=spec.ui.rows,
+            rows=spec.ui.rows or min(lines, 8),
             longest_file=LONGEST_TEXT if spec.ui.from_file else 0,
             applies=spec.ui.from_file or spec.ui.redraws,
             mark=posted.mark_of(typed.text) if spec.ui.from_file else "",

@@ -64,7 +64,7 @@ const request = async (draft, go) => {
  */
 const keepWhatWasTypedMeanwhile = (form, fresh, sent) => {
   for (const control of form.elements) {
-    if (!(control instanceof HTMLInputElement || control instanceof HTMLSelectElement)) continue;
+    if (!("value" in control) || control instanceof HTMLButtonElement) continue;
     if (!control.name || control.type === "hidden" || !control.id) continue;
     const twin = fresh.querySelector(`#${CSS.escape(control.id)}`);
     if (control instanceof HTMLInputElement && /radio|checkbox/.test(control.type)) {
@@ -73,6 +73,7 @@ const keepWhatWasTypedMeanwhile = (form, fresh, sent) => {
     } else if (control.value !== sent.get(control.name) && sent.has(control.name)) {
       twin?.setAttribute("value", control.value);
       if (twin instanceof HTMLSelectElement) twin.value = control.value;
+      if (twin instanceof HTMLTextAreaElement) twin.defaultValue = control.value;
     }
   }
 };

@@ -6,7 +6,7 @@ const ASIDE = "~aside";
 
 /** @param {HTMLElement} place */
 const follow = (place) => {
-  const control = place.querySelector("input[name], select[name]");
+  const control = place.querySelector("input[name], select[name], textarea[name]");
   const form = place.closest("form");
   if (!control || !form) return;
   const said = new FormData(form).getAll(place.dataset.needs ?? "").at(-1) || place.dataset.standing || "";
