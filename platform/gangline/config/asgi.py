@@ -1,5 +1,6 @@
 """The ASGI application: pages and API by Django, WebSockets by Channels, one process for both."""
 
+import gc
 import os
 from importlib import import_module
 from typing import Any
@@ -11,6 +12,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangline.config.settings")
 django.setup(set_prefix=False)
+gc.disable()  # pages and API are loaded now; see the settings
 
 from channels.auth import AuthMiddleware  # noqa: E402  needs the app registry
 
@@ -54,3 +56,5 @@ class Sockets:
 application = behind_proxies(
     ProtocolTypeRouter({"http": HttpHandler(), "websocket": Sockets(env())}), env()
 )
+gc.freeze()
+gc.enable()

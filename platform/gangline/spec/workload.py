@@ -386,6 +386,7 @@ class WorkerSpec(ReplicaSpec):
             help="The pods start and wait for people to work in their terminals: they run the"
             " command, or sleep where there is none.",
             section="environment",
+            redraws=True,
         ),
         Only(_PROGRAMS),
         WorkloadLevel(),
