@@ -66,11 +66,21 @@ def _rows(database: str, small: dict[str, Any], large: dict[str, Any]) -> list[R
 def fill(count: int) -> None:
     """Inside: the organisation, if it is not there yet, and so many workloads."""
     from bench import organisation, seed
-    from workloads.models import Attempt, Event, Replica, Workload
+    from workloads.models import Workload
 
-    for model in (Replica, Attempt, Event, Workload):
+    for model in _dependants(Workload, set()):
         model._default_manager.all()._raw_delete("default")
     seed.fill(organisation.make_once(), count)
+
+
+def _dependants(model: Any, seen: set[Any]) -> list[Any]:
+    """Models whose rows hold rows of ``model``, those first that nothing else holds; it is last."""
+    seen.add(model)
+    found = []
+    for relation in model._meta.related_objects:
+        if relation.related_model not in seen:
+            found += _dependants(relation.related_model, seen)
+    return [*found, model]
 
 
 def measure() -> dict[str, Any]:

@@ -21,7 +21,14 @@ from gangline.policies.models import Policy
 from gangline.resources import services as resources
 from gangline.scopes.models import Installation
 from gangline.scopes.services import found
-from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
+from gangline.settings.catalogue import (
+    PERSON_REQUESTS,
+    SIGN_INS,
+    SUBMISSIONS,
+    TOKEN_REQUESTS,
+    TOLERATIONS,
+    TOPOLOGY,
+)
 from tests.support.certificates import jwt
 from tests.support.settings import turn
 
@@ -77,6 +84,8 @@ def make(access: Access | None = None) -> Organisation:
     ``access``: of a Kubernetes that is their cluster, and is asked what it has.
     """
     installation = found(name="Bench")
+    for limit in (PERSON_REQUESTS, SIGN_INS, SUBMISSIONS, TOKEN_REQUESTS):
+        turn(limit, limit.most)  # requests are counted as ever, and nobody is told to wait
     cluster = connect(access) if access else _elsewhere()
     departments = [
         resources.make("department", cluster=cluster, name=f"department-{number}")

@@ -125,6 +125,7 @@ def test_the_mpi_quick_start_on_this_machine(gangline: Line) -> None:
     until_gone(gangline, "dist")
     ran(gangline, here(SESSION))
     until(gangline, "dist-int", "Running")
+    assert json.loads(gangline.ok("list", "--json"))[0]["runningPods"] == 3
     in_a_shell(gangline, "dist-int")
 
 

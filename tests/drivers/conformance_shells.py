@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gangline.drivers.base import AttemptRef, Driver, Refused
+from gangline.drivers.ports import Connection
 from gangline.drivers.shells import (
     CLOSED,
     REPLICA_ENDED,
@@ -34,7 +35,7 @@ def entered(
 
 
 def said(
-    shell: Shell, until: Callable[[bytes], bool] | None = None
+    shell: Shell | Connection, until: Callable[[bytes], bool] | None = None
 ) -> tuple[dict[int, bytes], Ended | None]:
     """What it printed until the end, or until its output is as wanted."""
     found: dict[int, bytes] = {STDOUT: b"", STDERR: b""}

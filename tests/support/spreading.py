@@ -15,9 +15,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """By file, as ``--dist=loadfile`` does, and by folder."""
     if config.getvalue("dist") != "loadfile":
         return None
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-    class Spreading(LoadFileScheduling):
+    class Spreading(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             return next((one for one in TOGETHER if file.startswith(f"{one}/")), file)

@@ -278,7 +278,11 @@ def test_who_sends_no_more_is_forgotten_after_a_silence(
     """The line cannot say so, and the program would keep it open for ever."""
     monkeypatch.setattr(talking, "ALIVE_EVERY", 0.05)
     monkeypatch.setattr(f"{KubernetesConnection.__module__}.FORGOTTEN", 0.1)
-    with cluster(tmp_path, lambda line: line.recv(10) and None, speaks=(V4,)) as (visiting, _, _):
+
+    def serves(line: ServerConnection) -> None:
+        line.recv(10)
+
+    with cluster(tmp_path, serves, speaks=(V4,)) as (visiting, _, _):
         line = connected(visiting)
         line.end_input()
         assert said(line)[1] == Ended(0)

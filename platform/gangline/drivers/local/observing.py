@@ -195,7 +195,8 @@ def _with_ranks(
         return observation
     launcher = observation.replicas[0]
     # One that sleeps starts none: people do, in a terminal.
-    waits = plan["replicas"][0]["argv"] == WAITING.split()
+    argv = plan["replicas"][0]["argv"]
+    waits = argv == WAITING.split() or argv[-1] == WAITING  # by itself, or in a shell
     workers = tuple(_rank(folder, rank, launcher, waits=waits) for rank in plan["ranks"])
     return replace(observation, replicas=(*observation.replicas, *workers))
 
