@@ -10,7 +10,7 @@ import pytest
 from gangline.drivers.base import AttemptRef, ReplicaState
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.shim import tree
-from gangline.drivers.shells import REPLICA_ENDED, STDOUT, Ended
+from gangline.drivers.shells import REPLICA_ENDED, STDOUT, Ended, Shell
 from gangline.spec.workload import WAITING
 from tests.drivers.conformance_shells import entered, said
 from tests.support.local_cluster import LocalCluster
@@ -99,8 +99,12 @@ def test_people_work_in_all_ranks_of_a_session_side_by_side(cluster: LocalCluste
     for number, shell in enumerate(shells):
         shell.write(f"echo {number}$((40 + 2))\r".encode())
     for number, shell in enumerate(shells):
-        said(shell, lambda text, wanted=b"%d42" % number: wanted in text)
+        _until(shell, b"%d42" % number)
     shells[0].write(b"mpirun sh -c 'echo of $OMPI_COMM_WORLD_SIZE: $OMPI_COMM_WORLD_RANK.'\r")
     said(shells[0], lambda text: b"of 2: 0." in text and b"of 2: 1." in text)
     cluster.driver.suspend(ref)
     assert [said(shell)[1] for shell in shells] == [Ended(None, REPLICA_ENDED)] * len(shells)
+
+
+def _until(shell: Shell, wanted: bytes) -> None:
+    said(shell, lambda text: wanted in text)

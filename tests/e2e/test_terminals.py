@@ -10,11 +10,12 @@ pytestmark = pytest.mark.browser
 
 def test_two_pods_side_by_side_are_typed_into_survive_a_reload_and_end(product: Product) -> None:
     site = product.site
-    workload = site.started("shells", "sleep 600")
+    limits = {"sessionTimeLimitSeconds": 28800, "sessionIdleLimitSeconds": 1800}
+    workload = site.started("shells", "", interactive=True, **limits)
     site.until(workload, "Running")
     page = product.window()
-    page.goto(f"/workloads/{workload}/pods")
-    page.get_by_label("Open a terminal in worker-0").click()
+    page.goto(f"/workloads/{workload}")
+    page.get_by_role("link", name="Connect").click()
     screen = page.locator(".terminal[data-pod=worker-0] .xterm-accessibility-tree")
     screen.wait_for(state="attached")
     page.keyboard.type("echo pod=$((40 + 2))\n")

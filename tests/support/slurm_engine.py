@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.test import Client
 
@@ -21,8 +21,10 @@ from gangline.resources import services as resources
 from gangline.scopes.services import found
 from gangline.spec.frameworks import WORKERS_ONLY
 from tests.beds.slurm.lab import Lab
+from tests.support.forms import Filler
 from tests.support.kubernetes_engine import parts_at_work
 from tests.support.waiting import wait_for
+from tests.support.world import World
 from workloads import refs
 from workloads.models import Workload
 
@@ -75,6 +77,44 @@ class SlurmEngine:
             "/api/v1/workloads/distributed", body, content_type="application/json"
         )
 
+    def submit_by_form(
+        self,
+        name: str,
+        *,
+        framework: str,
+        configuration: str = WORKERS_ONLY,
+        worker: Mapping[str, str],
+        master: Mapping[str, str] | None = None,
+    ) -> Workload:
+        """What a person types into the fields of each step, by their paths."""
+        filler = Filler(cast(World, self), self.owner.username)
+
+        def fill(step: str, role: str, said: Mapping[str, str], go: str = "") -> None:
+            answer = filler.post(
+                step, {f"{role}.{path}": text for path, text in said.items()}, go=go
+            )
+            assert answer.status == 303, (step, answer.page.links)
+
+        where = {"projectId": str(self.project.pk), "configuration": configuration}
+        fill("setup", "worker", {"distributedFramework": framework}, go="apply")
+        fill("setup", "workload", {"name": name, **where})
+        fill("workers", "worker", {"numWorkers": "2", **typed(SMALL), **worker})
+        if master is not None:
+            fill("master", "master", {"different": "on"}, go="apply")
+            fill("master", "master", {"different": "on", **master})
+        fill("review", "workload", {}, go="create")
+        workload = Workload.objects.get(name=name)
+        assert workload.framework == framework
+        return workload
+
+    @property
+    def people(self) -> Mapping[str, User]:
+        return {self.owner.username: self.owner}
+
+    @property
+    def vision(self) -> Project:
+        return self.project
+
     def until(self, workload: Workload, status: str, *, seconds: float = 90) -> Workload:
         """Wait for this word in the workload's row."""
 
@@ -96,6 +136,13 @@ class SlurmEngine:
         wait_for(lambda: driver.read_log(ref, replica, 2**40, 10).end, seconds=30)
         lines = driver.read_log(ref, replica, 0, 2**20).data.decode().splitlines()
         return "\n".join(line.split(" ", 3)[3] for line in lines)
+
+
+def typed(sizes: Mapping[str, Any]) -> dict[str, str]:
+    """Sizes as a person types them, each with its unit."""
+    said = {f"compute.{name}": str(value) for name, value in sizes.items()}
+    memory = "compute.cpuMemoryRequest"
+    return {**said, memory: said[memory][:-1], f"{memory}~unit": said[memory][-1]}
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 import pytest
 
 from gangline.policies.services import save
+from gangline.spec.workload import WAITING
 from tests.support.forms import Filler
-from tests.support.world import World
+from tests.support.world import IMAGE, World
+from workloads.models import Workload
 
 pytestmark = pytest.mark.django_db
 PATH = "worker.createHomeDir"
@@ -44,3 +46,20 @@ def test_a_policy_locks_it_where_it_stands(filler: Filler, world: World) -> None
     filler.fill()
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=FIXED)
     assert positions(filler) == [("false", False, True), ("true", True, True)]
+
+
+def test_a_session_needs_no_command_and_has_limits_of_its_own(filler: Filler) -> None:
+    """Without one its pods sleep, which the empty field says."""
+    where = {"workload.name": "digits", "workload.projectId": str(filler.world.vision.pk)}
+    filler.post("setup", where)
+    said = {"worker.image": IMAGE, "worker.interactive": "true"}
+    filler.post("workers", said, go="apply")
+    page = filler.get("workers").page
+    assert page.value("worker.command") == WAITING
+    assert page.value("worker.sessionTimeLimitSeconds~unit") == "min"
+    assert filler.post("workers", {"worker.sessionTimeLimitSeconds": "480"}).status == 303
+    filler.post("master")
+    filler.post("review", go="create")
+    workload = Workload.objects.get()
+    assert (workload.is_interactive, workload.session_seconds) == (True, 28800)
+    assert workload.attempts.get().effective["worker.command"]["value"] == WAITING

@@ -1,6 +1,7 @@
 """Every framework on Slurm as people run it: two workers, and a master that asks for more.
 
-What is real here is the frameworks themselves; the contract of each is in test_slurm_gang.
+The form submits it, as a browser without scripts does. What is real here is the frameworks
+themselves; the contract of each is in test_slurm_gang.
 """
 
 import fcntl
@@ -26,7 +27,6 @@ from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.slurm_engine import SlurmEngine
 
 pytestmark = [pytest.mark.needs_slurm, pytest.mark.thorough]
-LOOPBACK = {"name": "GLOO_SOCKET_IFNAME", "value": "lo"}
 OWN = {"cpuCoreRequest": 2, "cpuMemoryRequest": "1200M"}
 
 
@@ -88,13 +88,12 @@ def test_ranks_train_together_and_agree(
     engine: SlurmEngine, training: str, has_own_master: bool
 ) -> None:
     framework, command, _ = TRAININGS[training]
-    part = {"command": command(), "environmentVariables": [LOOPBACK]}
-    workload = engine.submit(
+    workload = engine.submit_by_form(
         "digits",
+        framework=framework,
         configuration=WORKERS_AND_MASTER if has_own_master else WORKERS_ONLY,
-        master={"compute": OWN, **part} if has_own_master else None,
-        distributedFramework=framework,
-        **part,
+        worker={"command": command(), "networkInterface": "lo"},
+        master=slurm_engine.typed(OWN) if has_own_master else None,
     )
     engine.until(workload, "Completed", seconds=240)
     names = ["master-0", "worker-0", "worker-1"][not has_own_master :]
@@ -109,11 +108,12 @@ def test_ranks_train_together_and_agree(
 @pytest.mark.parametrize("launcher", ["mpirun", "srun --mpi=pmix"])
 def test_ranks_of_mpi_that_a_master_of_its_own_starts(engine: SlurmEngine, launcher: str) -> None:
     program = f"{examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 3"
-    workload = engine.submit(
+    workload = engine.submit_by_form(
         "digits",
+        framework="MPI",
         configuration=WORKERS_AND_MASTER,
-        master={"compute": OWN, "command": f"{launcher} {program}"},
-        distributedFramework="MPI",
+        worker={"command": f"{launcher} {program}"},
+        master=slurm_engine.typed(OWN),
     )
     engine.until(workload, "Completed", seconds=240)
     text = engine.log(workload, "master-0")
@@ -124,14 +124,12 @@ def test_ranks_of_mpi_that_a_master_of_its_own_starts(engine: SlurmEngine, launc
 
 def test_mxnet_learns_with_servers_that_ask_for_something_else(engine: SlurmEngine) -> None:
     program = f"{mxnet_python()} {EXAMPLES / 'kvstore_mxnet.py'}"
-    workload = engine.submit(
+    workload = engine.submit_by_form(
         "kvstore",
+        framework="MXNet",
         configuration=WORKERS_AND_MASTER,
-        master={"compute": OWN, "command": program},
-        distributedFramework="MXNet",
-        networkInterface="lo",
-        numServers=1,
-        command=program,
+        worker={"command": program, "networkInterface": "lo", "numServers": "1"},
+        master=slurm_engine.typed(OWN),
     )
     engine.until(workload, "Completed", seconds=240)
     assert_learned([engine.log(workload, name) for name in ("worker-0", "worker-1")])

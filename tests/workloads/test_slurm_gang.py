@@ -136,17 +136,22 @@ def test_a_script_that_asks_for_more_than_a_node_has_is_refused(engine: SlurmEng
 @pytest.mark.needs_mpi
 @pytest.mark.parametrize("launcher", ["mpirun", "srun --mpi=pmix"])
 def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None:
+    """Which are measured on each node: under srun they are no children of the launcher."""
     workload = engine.submit(
         "digits",
         configuration=WORKERS_AND_MASTER,
         distributedFramework="MPI",
-        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 3",
+        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 30",
     )
     engine.until(workload, "Completed")
     text = engine.log(workload, "master-0")
     assert falls(text)
     assert len(digests(text)) == 2
     assert len(set(digests(text))) == 1
+    figures = figures_of(workload, current_attempt(workload))
+    for name in ("worker-0", "worker-1") if launcher.startswith("srun") else ("worker-1",):
+        assert (figures.of(name).peak("memory") or 0) > 10e6, name
+        assert (figures.of(name).total("cpu") or 0) > 0.1, name
 
 
 @pytest.mark.needs_mpi

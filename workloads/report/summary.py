@@ -168,6 +168,10 @@ class Report:
                 found.append(Fact(label, use.share_words, note))
         if gpu := self.whole.get("gpu"):
             found.append(Fact("GPUs busy", gpu.mean_words, "on average"))
+        if (told := self.figures.accounted) and told.cpu:  # 0: the cluster gathers nothing
+            largest = f"largest task {figure('memory', told.memory)} on {told.node}"
+            note = largest if told.memory and told.node else "of all its steps"
+            found.append(Fact("By the cluster’s accounting", formats.span(told.cpu), note))
         if spread := self._spread():
             found.append(Fact("Last to start", *spread))
         return found

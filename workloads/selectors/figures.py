@@ -9,6 +9,7 @@ from django.conf import settings
 
 from gangline.clusters.connections import acts_here
 from gangline.drivers.logs.store import LogStore
+from gangline.drivers.metrics.accounted import Accounted, kept
 from gangline.drivers.metrics.declared import BY_NAME, RATE
 from gangline.drivers.metrics.reading import NOTHING, Series, read, together
 from gangline.spec.frameworks import framework_of
@@ -28,6 +29,8 @@ class Figures:
     by_pod: Mapping[str, Series]
     asked: Mapping[str, Mapping[str, float]]
     """What a pod of each role asks for: cores and bytes by metric."""
+    accounted: Accounted | None = None
+    """What the accounting of the cluster says once it is over."""
 
     @cached_property
     def whole(self) -> Series:
@@ -66,7 +69,8 @@ def figures_of(workload: Workload, attempt: Attempt, pods: Iterable[str] | None 
         pods = [replica.name for replica in details.expected_replicas(workload, attempt)]
     place = LogStore(Path(settings.GANGLINE.data_dir)).attempt_folder(str(workload.pk), attempt.no)
     found = {name: read(place / name) for name in pods} if place.is_dir() else {}
-    return Figures({name: one for name, one in found.items() if one}, asked(workload, attempt))
+    by_pod = {name: one for name, one in found.items() if one}
+    return Figures(by_pod, asked(workload, attempt), kept(place))
 
 
 def shown(figures: Figures) -> tuple[str, ...]:

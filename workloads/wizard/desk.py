@@ -26,7 +26,7 @@ from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.slurm import SCRIPT, VALUES
 from gangline.spec.sources import Values
-from gangline.spec.workload import SPEC
+from gangline.spec.workload import INTERACTIVE, SPEC
 from gangline.spec_forms.posted import Inherited
 from gangline.spec_forms.said import said
 from gangline.spec_forms.spec_form import RoleForm
@@ -68,8 +68,8 @@ class Desk:
             same = set(_OF_SETUP)
             if state.assets == self.state.assets and state.different == self.state.different:
                 same |= _OF_ASSETS
-                is_same_script = now._script == self._script
-                if is_same_script and now._image(Role.WORKER) == self._image(Role.WORKER):
+                is_same = now._telling == self._telling
+                if is_same and now._image(Role.WORKER) == self._image(Role.WORKER):
                     same.add("worker_form")
             now.__dict__.update({name: vars(self)[name] for name in same & vars(self).keys()})
         return now
@@ -199,7 +199,7 @@ class Desk:
     def _form(self, role: Role, given: Values) -> RoleForm:
         assets = self._worker_assets if role is Role.WORKER else self.assets
         request = Request(
-            framework=self.choices.framework, given={**self._script, **given}, assets=assets
+            framework=self.choices.framework, given={**self._telling, **given}, assets=assets
         )
         driver, facts = self._driver, self.choices.facts
         notes = (
@@ -244,10 +244,11 @@ class Desk:
         return {**seen, path: list(dict.fromkeys([*levels_of(cluster), *seen.get(path, ())]))}
 
     @cached_property
-    def _script(self) -> Values:
-        """The person's own script as it is typed: its lines stand where nothing else is said."""
+    def _telling(self) -> Values:
+        """What is typed and tells of others: lines of the person's own script stand where nothing
+        else is said, and so does what a session runs."""
         fields = catalogue(SPEC.worker)
-        own = (fields[SCRIPT], fields[VALUES])
+        own = (fields[SCRIPT], fields[VALUES], fields[INTERACTIVE])
         return said(Role.WORKER, own, self.state.worker, Inherited()).values
 
     @cached_property

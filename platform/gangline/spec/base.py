@@ -85,6 +85,8 @@ class Ui:
     """Of a text with several lines: how many a form shows."""
     from_file: bool = False
     """Of a text: forms also take it from a file that the person chooses."""
+    redraws: bool = False
+    """What other fields show follows from it: forms draw them anew when it is chosen."""
     instructs: bool = False
     """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 

@@ -205,7 +205,7 @@ class _Drawing:
             "help": note.help or spec.ui.help,
             "limits": () if rule.fixed else tuple(limits.hint_parts(spec, rule)),
             "lock": "fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
-            "required": rule.required is not None or note.is_required,
+            "required": rule.required is not None or (note.is_required and not self._stands(spec)),
             "unavailable": self.form.unsupported.get(spec.path, ""),
             # Of a text with several lines, a problem may be with one of them.
             "errors": tuple(p.sentence for p in problems if p.path == spec.path or spec.ui.rows),
@@ -304,7 +304,7 @@ class _Drawing:
             or spec.ui.placeholder,
             rows=spec.ui.rows or min(lines, 8),
             longest_file=LONGEST_TEXT if spec.ui.from_file else 0,
-            applies=spec.ui.from_file,
+            applies=spec.ui.from_file or spec.ui.redraws,
             mark=posted.mark_of(typed.text) if spec.ui.from_file else "",
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
@@ -317,6 +317,11 @@ class _Drawing:
             advice=tuple(a.sentence for a in self.advice if a.path == spec.path),
             needs=self._needs(spec),
         )
+
+    def _stands(self, spec: SpecField) -> bool:
+        """Whether there is a value where nothing is said."""
+        standing = self.inherited.scalars.get(spec.path)
+        return standing is not None and bool(standing.text)
 
     def _needs(self, spec: SpecField) -> Needs | None:
         """The choice of another field that this one is shown with."""

@@ -33,7 +33,9 @@ def first(field: SpecField) -> str:
     """The unit that is chosen while nobody has chosen one; empty for a field without units."""
     if field.kind is Kind.QUANTITY:
         return field.units[0]
-    return DURATIONS[0][0] if has_unit(field) else ""
+    if not has_unit(field):
+        return ""
+    return split_duration(int(field.minimum or 1))[1]
 
 
 def split(field: SpecField, value: object) -> Typed:

@@ -9,13 +9,17 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from gangline.drivers.base import AttemptRef, ObservedState, Refused
-from gangline.drivers.slurm import looks, states
+from gangline.drivers.logs.store import LogStore
+from gangline.drivers.metrics.accounted import Accounted, kept
+from gangline.drivers.slurm import looks, states, totals
+from gangline.drivers.slurm.totals import Totals
 from tests.beds.slurm.lab import Lab, running
 from tests.drivers.slurm.cases import Case
 from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.needs_slurm, pytest.mark.needs_slurmdbd]
 FORGETFUL = ("MinJobAge=2", "AccountingStorageEnforce=associations")
+GATHERING = ("JobAcctGatherType=jobacct_gather/linux", "JobAcctGatherFrequency=task=1")
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +27,7 @@ def lab() -> Iterator[Lab]:
     """Slurm forgets a job two seconds after its end; accounting does not."""
     with (
         TemporaryDirectory(prefix="slurm-") as name,
-        running(Path(name), nodes=3, accounting=True, extra=FORGETFUL) as made,
+        running(Path(name), nodes=3, accounting=True, extra=FORGETFUL + GATHERING) as made,
     ):
         yield made
 
@@ -62,6 +66,39 @@ def test_its_own_records_go_before_accounting(case: Case, ended: dict[str, Attem
     seen = case.driver.observe(ended["exit 137"])
     assert seen.replicas[0].signal == 9
     assert "accounting" not in seen.reason
+
+
+def test_its_totals_are_kept_beside_the_logs(case: Case) -> None:
+    """Of a job that has used a second of a processor and some memory."""
+    program = "held = bytearray(60 << 20); import time\nwhile time.process_time() < 2.5: pass"
+    ref = case.started(f"/usr/bin/python3 -c '{program}'")
+    seen = case.until(ref, ObservedState.SUCCEEDED)
+    place = LogStore(case.data_dir).attempt_folder(ref.workload, 1)
+    asked = Totals(case.driver.programs, LogStore(case.data_dir))
+
+    def told() -> Accounted | None:
+        asked.take([case.driver._look(replace(ref, ext_uid=seen.ext_uid))])
+        return kept(place)
+
+    found = wait_for(told, seconds=20, every=0.3, what="the totals")
+    assert found is not None
+    assert 2.2 < found.cpu < 9
+    assert found.memory > 60 << 20
+    assert found.node
+
+
+def test_totals_are_read_of_the_job_and_its_steps() -> None:
+    rows = [
+        "7|gang|2026-01-01T00:00:09|01:02.500||",
+        "7.batch|batch|2026-01-01T00:00:09|00:00.100|3G|n1",
+        "7.0|bash|2026-01-01T00:00:09|01:02.400|4194304K|n2",
+        "71|other|2026-01-01T00:00:09|10:00||",
+    ]
+    assert totals.read(rows, 7, "gang") == Accounted(62.5, 4 << 30, "n2")
+    assert totals.read(rows, 7, "another") is None
+    assert totals.read([rows[0].replace("2026-01-01T00:00:09", "Unknown")], 7, "gang") is None
+    parts = ["9+0|gang|2026-01-01T00:00:09|1-00:00:01||", "9+1|gang|2026-01-01T00:00:09|02:00:00||"]
+    assert totals.read(parts, 9, "gang") == Accounted(86401 + 7200, 0, "")
 
 
 def test_what_left_no_record_is_read_from_accounting(

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from gangline.drivers.base import MEMORY_LIMIT, Done, NotYet, ObservedState, Result, Unknown
-from gangline.drivers.slurm import observing, states
+from gangline.drivers.slurm import effects, observing, states
 from gangline.drivers.slurm.driver import SlurmDriver
 from tests.beds.slurm.lab import Lab, running
 from tests.drivers.slurm.cases import Case
@@ -213,8 +213,7 @@ def test_a_full_disk_leaves_no_half_of_a_job(case: Case, tmp_path: Path) -> None
         ref = full.ref()
         filled = fill(disk)
         answer = full.driver.create(ref)
-        assert isinstance(answer, Unknown)
-        assert "No space left" in answer.reason
+        assert answer == Unknown(effects.FULL)
         assert full.states() == []
         assert full.driver.observe(ref).state is ObservedState.ABSENT
         assert "No space left" in full.driver.probe().reason
@@ -227,6 +226,27 @@ def test_a_full_disk_leaves_no_half_of_a_job(case: Case, tmp_path: Path) -> None
         full.driver.delete(ref)
         filled.unlink()
         assert full.driver.delete(ref) == Done()
+
+
+def test_a_full_disk_of_gangline_is_said_until_there_is_room(case: Case, tmp_path: Path) -> None:
+    """The job goes on, and what it printed meanwhile is not lost."""
+    told: list[str] = []
+    with small_disk(tmp_path / "disk") as disk:
+        full = Case(case.lab, disk)
+        ref = full.started("/bin/sh -c 'echo one; exec sleep 60'")
+        filled = fill(disk)
+        driver = SlurmDriver(full.driver.programs, replace(full.driver.options, every=0.2))
+        batches = driver.watch(full.install, "", told.append)
+
+        def until(*last: str) -> None:
+            wait_for(lambda: (next(batches), told[-1:] == [*last])[1], seconds=40)
+
+        until("Logs cannot be kept on Gangline’s own disk: No space left on device.")
+        filled.unlink()
+        until("")
+        assert b"one" in driver.read_log(ref, "worker-0", 0, 1000).data
+        batches.close()  # type: ignore[attr-defined]
+        full.close()
 
 
 def fill(disk: Path) -> Path:

@@ -185,6 +185,7 @@ class SlurmDriver:
             all_told,
             self.options.every,
             self.store.being_read,
+            lambda: self._collector.trouble,
         )
         return self._watched.batches()
 

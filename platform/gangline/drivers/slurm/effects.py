@@ -27,6 +27,11 @@ from .observing import Attempt
 _BUSY = "temporarily unable to accept job"
 _DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes were transmitted")
 """What sbatch says when the controller may have taken the job all the same, or was not reached."""
+_FULL = ("No space left on device", "Disk quota exceeded")
+FULL = (
+    "The file system of the run folders is full, or the account's quota on it is: nothing was"
+    " submitted. It goes on once there is room."
+)
 PAUSE = 30.0
 FORGET_AFTER = 10
 """Minutes after which no call can be on its way any more that the mark would stop."""
@@ -107,6 +112,8 @@ class Effects:
                 return Unknown(f"Slurm did not say whether it took the job: {said}.")
             case "refused":
                 return Refused(f"Slurm refused the job: {said}.")
+        if any(words in answer.words for words in _FULL):
+            return Unknown(FULL)
         return Unknown(f"The run folder could not be written: {answer.words or answer.code}.")
 
     def commit(self, ref: AttemptRef) -> Result:

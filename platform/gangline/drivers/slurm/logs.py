@@ -17,6 +17,7 @@ from . import looks
 from .commands import NoAnswer, Programs, quoted
 from .looks import Key
 from .observing import Attempt
+from .totals import Totals
 
 log = logging.getLogger(__name__)
 
@@ -47,16 +48,21 @@ class Collector:
 
     def __init__(self, programs: Programs, base: str, store: LogStore) -> None:
         self.programs, self.base, self.store = programs, base, store
+        self._totals = Totals(programs, store)
+        self.trouble = ""
+        """Why nothing that replicas print can be kept here; empty: it can."""
 
     def collect(self, attempts: Sequence[Attempt]) -> None:
         """Bring what is due; what cannot be brought now comes with a later turn."""
         try:
             for install in {here.ref.install for here in attempts}:
                 self._collect(install, [h for h in attempts if h.ref.install == install])
+            self.trouble = "" if attempts else self.trouble
         except NoAnswer as why:
             log.info("logs are copied later: %s", why)
         except OSError as problem:
             log.warning("logs cannot be kept: %s", problem)
+            self.trouble = f"Logs cannot be kept on Gangline’s own disk: {problem.strerror}."
 
     def _collect(self, install: str, attempts: Sequence[Attempt]) -> None:
         over = {_key(here) for here in attempts if not here.is_live}
@@ -67,6 +73,7 @@ class Collector:
             for at in range(0, len(files), AT_ONCE):
                 self._bring(install, files[at : at + AT_ONCE])
             before = files
+        self._totals.take([here for here in attempts if not here.is_live])
         for key in over:
             self._end(key, sizes.get(key, {}))
 

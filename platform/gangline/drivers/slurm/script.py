@@ -62,6 +62,7 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     if own := native.get("script"):
         yield shell.MODULES
         yield here(own, OWN).rstrip("\n")
+    if _is_measured_by_node(native):
         yield here(shell.NODE, NODE).rstrip("\n")
     replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
     yield here(replica, REPLICA).rstrip("\n")
@@ -71,9 +72,11 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
 
 def _run(native: Mapping[str, Any]) -> Iterator[str]:
     """Start what the job is for and wait for its end."""
-    if native.get("script"):
-        # Beside whatever the script itself starts, and of what it asked for it takes nothing.
-        yield 'W=; if [ "$SLURM_NNODES" -gt 1 ]; then'
+    by_node = _is_measured_by_node(native)
+    if by_node:
+        # Beside whatever is started there, and of what was asked for it takes nothing.
+        least = 1 if native.get("script") else 0
+        yield f'W=; if [ "$SLURM_NNODES" -gt {least} ]; then'
         yield "  srun --quiet --overlap --mem=0 --gres=none --cpus-per-task=1 \\"
         yield '    --nodes="$SLURM_NNODES" --ntasks="$SLURM_NNODES" --ntasks-per-node=1 \\'
         yield f"    bash {NODE} < /dev/null > /dev/null 2>&1 & W=$!"
@@ -84,8 +87,17 @@ def _run(native: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield f"srun --kill-on-bad-exit=1 {_step(native)} & P=$!"
     yield 'await "$P"'
-    if native.get("script"):
+    if by_node:
         yield 'CODE=$?; [ -z "$W" ] || kill "$W" 2> /dev/null; (exit $CODE)'
+
+
+def _is_measured_by_node(native: Mapping[str, Any]) -> bool:
+    """Whether what it uses is no child of a replica: steps of a script, ranks of a launcher.
+
+    Of several replicas on one node nobody knows whose a step is.
+    """
+    shares = any(asks.get("shares") for _, asks in rendering.components(native))
+    return bool(native.get("script") or (rendering.launcher(native) and not shares))
 
 
 def _prepared(native: Mapping[str, Any]) -> Iterator[str]:

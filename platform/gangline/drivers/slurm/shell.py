@@ -168,14 +168,15 @@ measured() {
   noted "$((spent / 1000)).$(printf %03d $((spent % 1000)))" \
     "$((pages * page)) $read $written $(gpus) $(network)"
 }
-# Of a person's own script: whatever its steps run on this node, which are no children of it. A
-# process that has ended goes on to count with what it was last seen to have used.
+# Of a person's own script, or of the ranks of a launcher: whatever steps run on this node, which
+# are no children of it. What has ended goes on to count with what it was last seen to have used.
 declare -A SEEN=()
 USED=0
 measured_job() {
   local pid text step rest kids key value pages=0 read=0 written=0 now found=0
   while read -r pid rest step kids; do
     [[ $pid =~ ^[0-9]+$ && $step != "${SLURM_STEP_ID:-none}" ]] || continue
+    [[ $step != batch || $GANGLINE_FRAMEWORK = Script ]] || continue
     read -r text < "/proc/$pid/stat" || continue
     set -- ${text##*) }
     now=$((${12} + ${13})) pages=$((pages + ${22})) found=1
@@ -195,7 +196,7 @@ measured_job() {
 sampling() {
   trap '' TERM
   local every=1 count=0
-  noted "0 - 0 0 - - $(network)"
+  [ -n "${begun:-}" ] || noted "0 - 0 0 - - $(network)"
   while pause $every; kill -0 "$child"; do
     if [ "${GANGLINE_FRAMEWORK:-}" = Script ]; then measured_job; else measured "$child"; fi
     count=$((count + 1))
@@ -323,15 +324,21 @@ exit $code
 """.replace("SAMPLING\n", SAMPLING)
 
 NODE = r"""#!/bin/bash
-# What a person's own script uses on another node than the first, where its steps alone run.
+# What a person's own script, or the ranks of a launcher, use on a node where steps alone run. On
+# the first one the script itself is measured; of a launcher, ranks that are no children of it.
 set -u
 umask 077
 RUN=$SLURM_SUBMIT_DIR
-[ "$SLURM_NODEID" != 0 ] || exit 0
+[ "$SLURM_NODEID" != 0 ] || [ "$GANGLINE_FRAMEWORK" != Script ] || exit 0
 pause() { read -r -t "$1" -u 9; }; exec 9<> <(:)
 name=worker-$SLURM_NODEID child=$$
 SAMPLING
 # Unlike beside a replica, nothing here has to outlive a request to end.
 trap() { :; }
+measured() { measured_job; }
+if [ "$SLURM_NODEID" = 0 ]; then
+  until measured_job; do pause 1; done < /dev/null > /dev/null 2>&1
+  begun=1
+fi
 sampling
 """.replace("SAMPLING\n", SAMPLING)

@@ -49,7 +49,9 @@ class _Known:
 
 
 class Watch:
-    """One watch. ``look`` reads the jobs and the run folders of some attempts."""
+    """One watch. ``look`` reads the jobs and the run folders of some attempts; ``trouble`` gives
+    what stands in the way although Slurm answers.
+    """
 
     def __init__(
         self,
@@ -60,10 +62,11 @@ class Watch:
         all_told: Callable[[], None] = ignore_all_told,
         every: float | None = None,
         being_read: Callable[[], Collection[Key]] = tuple,
+        trouble: Callable[[], str] = str,
     ) -> None:
         self.install, self._look, self._collect = install, look, collect
         self.tell, self.all_told, self._every = tell, all_told, every
-        self._being_read = being_read
+        self._being_read, self._standing = being_read, trouble
         self._read: Collection[Key] = ()
         self.heard_at = time.monotonic()
         self._known: dict[Key, _Known] = {}
@@ -84,7 +87,7 @@ class Watch:
                 time.sleep(min(LONGEST_PAUSE, self._pause() * 2**failures))
                 continue
             failures, self.heard_at = 0, began
-            self._say("")
+            self._say(self._standing())
             news = iter(found)
             yield list(islice(news, BATCH))
             while batch := list(islice(news, BATCH)):

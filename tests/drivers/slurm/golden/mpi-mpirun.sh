@@ -101,6 +101,125 @@ export GANGLINE_HOSTFILE=$RUN/hostfile GANGLINE_MEETING=$MASTER_ADDR GANGLINE_PO
 GANGLINE_HOSTS=$(printf ',%s:1' "${HOSTS[@]}")
 export GANGLINE_HOSTS=${GANGLINE_HOSTS:1}
 
+cat > node.sh.$$.new <<'GANGLINE' && mv -f node.sh.$$.new node.sh || exit 73
+#!/bin/bash
+# What a person's own script, or the ranks of a launcher, use on a node where steps alone run. On
+# the first one the script itself is measured; of a launcher, ranks that are no children of it.
+set -u
+umask 077
+RUN=$SLURM_SUBMIT_DIR
+[ "$SLURM_NODEID" != 0 ] || [ "$GANGLINE_FRAMEWORK" != Script ] || exit 0
+pause() { read -r -t "$1" -u 9; }; exec 9<> <(:)
+name=worker-$SLURM_NODEID child=$$
+# A line for each look: seconds since 1970 and of processor time, bytes of memory,
+# bytes read and written, per cent and bytes of the GPUs, bytes that the node received and sent; a
+# dash where it is unknown.
+mkdir -p "$RUN/metrics"
+metrics=$RUN/metrics/$name ticks=$(getconf CLK_TCK || echo 100)
+page=$(getconf PAGESIZE || echo 4096)
+noted() {
+  local now=${EPOCHREALTIME:-$(date +%s.%N)}
+  printf '%s\n' "${now/,/.} $*" >> "$metrics.tsv"
+}
+network() {
+  local line in=0 out=0
+  while read -r line; do
+    [ "${line%%:*}" != lo ] || continue
+    set -- ${line#*:}
+    in=$((in + $1)) out=$((out + $9))
+  done < <(tail -n +3 /proc/net/dev)
+  echo "$in $out"
+}
+gpus() {
+  local share=0 memory=0 count=0 one used
+  if [ -n "${CUDA_VISIBLE_DEVICES:-}" ] && command -v nvidia-smi > /dev/null; then
+    while IFS=', ' read -r one used; do
+      case $one$used in *[!0-9]* | '') continue ;; esac
+      share=$((share + one)) memory=$((memory + used)) count=$((count + 1))
+    done < <(nvidia-smi --id="$CUDA_VISIBLE_DEVICES" --query-gpu=utilization.gpu,memory.used \
+      --format=csv,noheader,nounits)
+  fi
+  if [ $count = 0 ]; then echo '- -'; else echo "$((share / count)) $((memory * 1048576))"; fi
+}
+measured() {
+  local todo=("$1") pid text file kids key value spent=0 pages=0 read=0 written=0
+  while [ ${#todo[@]} -gt 0 ]; do
+    pid=${todo[0]} todo=("${todo[@]:1}")
+    read -r text < "/proc/$pid/stat" || continue
+    set -- ${text##*) }
+    spent=$((spent + ${12} + ${13} + ${14} + ${15})) pages=$((pages + ${22}))
+    while read -r key value; do
+      case $key in
+      read_bytes:) read=$((read + value)) ;;
+      write_bytes:) written=$((written + value)) ;;
+      esac
+    done < "/proc/$pid/io"
+    for file in /proc/$pid/task/*/children; do
+      kids=; read -r kids < "$file"
+      todo+=($kids)
+    done
+  done
+  spent=$((spent * 1000 / ticks))
+  noted "$((spent / 1000)).$(printf %03d $((spent % 1000)))" \
+    "$((pages * page)) $read $written $(gpus) $(network)"
+}
+# Of a person's own script, or of the ranks of a launcher: whatever steps run on this node, which
+# are no children of it. What has ended goes on to count with what it was last seen to have used.
+declare -A SEEN=()
+USED=0
+measured_job() {
+  local pid text step rest kids key value pages=0 read=0 written=0 now found=0
+  while read -r pid rest step kids; do
+    [[ $pid =~ ^[0-9]+$ && $step != "${SLURM_STEP_ID:-none}" ]] || continue
+    [[ $step != batch || $GANGLINE_FRAMEWORK = Script ]] || continue
+    read -r text < "/proc/$pid/stat" || continue
+    set -- ${text##*) }
+    now=$((${12} + ${13})) pages=$((pages + ${22})) found=1
+    USED=$((USED + now - ${SEEN[$pid]:-0})) SEEN[$pid]=$now
+    while read -r key value; do
+      case $key in
+      read_bytes:) read=$((read + value)) ;;
+      write_bytes:) written=$((written + value)) ;;
+      esac
+    done < "/proc/$pid/io"
+  done < <(scontrol listpids "$SLURM_JOB_ID" "$SLURMD_NODENAME")
+  [ $found = 1 ] || return
+  value=$((USED * 1000 / ticks))
+  noted "$((value / 1000)).$(printf %03d $((value % 1000)))" \
+    "$((pages * page)) $read $written $(gpus) $(network)"
+}
+sampling() {
+  trap '' TERM
+  local every=1 count=0
+  [ -n "${begun:-}" ] || noted "0 - 0 0 - - $(network)"
+  while pause $every; kill -0 "$child"; do
+    if [ "${GANGLINE_FRAMEWORK:-}" = Script ]; then measured_job; else measured "$child"; fi
+    count=$((count + 1))
+    # Often at first, and for a long run ever less, until once a minute.
+    [ $count != 20 ] || every=5
+    [ $((count % 360)) != 0 ] || every=$((every < 30 ? every * 2 : 60))
+  done
+} < /dev/null > /dev/null 2>&1
+# What has ended is told by the shell itself, which waited for it.
+measured_at_end() {
+  local user system all=0 one minutes
+  { read -r user; read -r user system; } < "$metrics.times"
+  rm -f "$metrics.times"
+  for one in $user $system; do
+    minutes=${one%%m*} one=${one#*m} one=${one%s}
+    all=$((all + minutes * 60000 + 10#${one%[.,]*} * 1000 + 10#${one#*[.,]}))
+  done
+  noted "$((all / 1000)).$(printf %03d $((all % 1000))) - - - - - $(network)"
+} 2> /dev/null
+# Unlike beside a replica, nothing here has to outlive a request to end.
+trap() { :; }
+measured() { measured_job; }
+if [ "$SLURM_NODEID" = 0 ]; then
+  until measured_job; do pause 1; done < /dev/null > /dev/null 2>&1
+  begun=1
+fi
+sampling
+GANGLINE
 cat > replica.sh.$$.new <<'GANGLINE' && mv -f replica.sh.$$.new replica.sh || exit 73
 #!/bin/bash
 # One replica: its variables, its log, its records.
@@ -230,14 +349,15 @@ measured() {
   noted "$((spent / 1000)).$(printf %03d $((spent % 1000)))" \
     "$((pages * page)) $read $written $(gpus) $(network)"
 }
-# Of a person's own script: whatever its steps run on this node, which are no children of it. A
-# process that has ended goes on to count with what it was last seen to have used.
+# Of a person's own script, or of the ranks of a launcher: whatever steps run on this node, which
+# are no children of it. What has ended goes on to count with what it was last seen to have used.
 declare -A SEEN=()
 USED=0
 measured_job() {
   local pid text step rest kids key value pages=0 read=0 written=0 now found=0
   while read -r pid rest step kids; do
     [[ $pid =~ ^[0-9]+$ && $step != "${SLURM_STEP_ID:-none}" ]] || continue
+    [[ $step != batch || $GANGLINE_FRAMEWORK = Script ]] || continue
     read -r text < "/proc/$pid/stat" || continue
     set -- ${text##*) }
     now=$((${12} + ${13})) pages=$((pages + ${22})) found=1
@@ -257,7 +377,7 @@ measured_job() {
 sampling() {
   trap '' TERM
   local every=1 count=0
-  noted "0 - 0 0 - - $(network)"
+  [ -n "${begun:-}" ] || noted "0 - 0 0 - - $(network)"
   while pause $every; kill -0 "$child"; do
     if [ "${GANGLINE_FRAMEWORK:-}" = Script ]; then measured_job; else measured "$child"; fi
     count=$((count + 1))
@@ -309,7 +429,13 @@ kill -KILL "$sampler" 2> /dev/null
 write "$state.exit" "{\"code\":$code,\"node\":\"${SLURMD_NODENAME:-}\",\"end\":$(date +%s.%N)}"
 exit $code
 GANGLINE
+W=; if [ "$SLURM_NNODES" -gt 0 ]; then
+  srun --quiet --overlap --mem=0 --gres=none --cpus-per-task=1 \
+    --nodes="$SLURM_NNODES" --ntasks="$SLURM_NNODES" --ntasks-per-node=1 \
+    bash node.sh < /dev/null > /dev/null 2>&1 & W=$!
+fi
 LAUNCHER=1
 SLURM_PROCID=0 bash replica.sh & P=$!
 await "$P"
+CODE=$?; [ -z "$W" ] || kill "$W" 2> /dev/null; (exit $CODE)
 finish $?
