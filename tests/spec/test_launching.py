@@ -12,6 +12,7 @@ from gangline.spec.launching import (
     launched,
     leading_half,
     runs,
+    unread_by_shell,
 )
 from gangline.spec.problems import Role
 from gangline.spec.typed import typed
@@ -95,3 +96,20 @@ def test_what_does_not_go_with_a_launcher(
     said = {"command": "python train.py", "launcher": "mpirun"} | worker
     problems = choice_problems(typed(WorkerSpec, said), typed(ReplicaSpec, master))
     assert [(p.field_id, p.code) for p in problems] == found
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"command": "cd /code && python train.py"}, ["command"]),
+        ({"command": "nvidia-smi; python train.py"}, ["command"]),
+        ({"command": "python", "arguments": "train.py > log.txt"}, ["arguments"]),
+        ({"command": "python train.py >log.txt"}, ["command"]),
+        ({"command": "sh -c 'cd /code && python train.py'"}, []),
+        ({"command": "bash", "arguments": "-c 'a | b' ; c"}, []),
+        ({"command": "python train.py --filter 'a > b' --lr 1e-3"}, []),
+        ({"command": "python 'unclosed &&"}, []),
+    ],
+)
+def test_what_only_a_shell_reads_is_worth_a_hint(values: dict[str, str], told: list[str]) -> None:
+    assert [one.path for one in unread_by_shell(Role.WORKER, values)] == told

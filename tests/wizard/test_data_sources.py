@@ -82,6 +82,25 @@ def test_none_is_chosen_any_more_once_all_are_unticked(filler: Filler, world: Wo
     assert Attempt.objects.get().value("worker.storage.git") is None
 
 
+def test_a_removed_row_unchooses_the_data_source_that_the_person_chose(
+    filler: Filler, world: World
+) -> None:
+    code, tools = git(world, "code"), git(world, "tools")
+    filler.fill()
+    filler.post("workers", {PICKS: [str(code.pk), str(tools.pk)]})
+    page = filler.get("workers").page
+    rows = [text for name, text in page.fields() if name == "worker.storage.git~rows" and text]
+    filler.post("workers", {f"worker.storage.git~{rows[0]}.path": "/elsewhere"})
+    filler.post("workers", go=f"remove:worker.storage.git~{rows[0]}")
+    page = filler.get("workers").page
+    assert not page.has(value=str(code.pk), checked="")
+    assert page.has(value=str(tools.pk), checked="")
+    filler.post("review", go="create")
+    assert "exclude" not in str(Workload.objects.get().given)
+    found = [i["path"] for i in Attempt.objects.get().value("worker.storage.git")]
+    assert found == ["/tools"]
+
+
 def test_a_master_inherits_drops_and_adds(filler: Filler, world: World) -> None:
     code, tools = git(world, "code"), git(world, "tools")
     filler.fill(framework="PyTorch", configuration="workersAndMaster")

@@ -155,3 +155,24 @@ def test_a_copy_of_what_was_refused_begins_with_the_refusal_at_its_field(
     assert WORDS in error_at(filler.get("workers"))
     filler.post("workers", {MEMORY: "300"})
     assert error_at(filler.get("workers")) == ""
+
+
+def test_the_verdict_is_that_of_the_cluster_and_create_asks_once(
+    filler: Filler, truth: FaultyCluster
+) -> None:
+    """Of workers and master that are alike, the objection is told once."""
+    filler.ready()
+    text = f"worker.command: {WORDS}\nmaster.command: {WORDS}"
+    truth.plan("rehearse", Fault.REFUSED, text=text)
+    answer = check(filler)
+    assert told(answer).count(WORDS) == 1
+    assert "tone-bad" in answer.page.one(data_testid="bar-verdict").attributes["class"]
+    assert "tone-bad" in answer.page.one(data_testid="verdict").attributes["class"]
+    assert "Starts at once" not in answer.page.html
+    asked = filler.post("review", go="create")
+    assert asked.status == 200
+    assert WORDS in asked.page.html
+    assert not Workload.objects.exists()
+    assert asked.page.one(name="_go").attributes["value"] == "create:anyway"
+    assert filler.post("review", go="create:anyway").status == 303
+    assert Workload.objects.count() == 1

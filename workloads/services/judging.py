@@ -19,6 +19,7 @@ from gangline.policies.engine import Resolution, resolve
 from gangline.policies.selectors import effective_for
 from gangline.spec import shares
 from gangline.spec.frameworks import FRAMEWORKS, framework_of
+from gangline.spec.launching import unread_by_shell
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -139,6 +140,8 @@ def judge(
         problems += tool_addresses.problems(resolution, place.cluster)
     if not is_to_store:
         advice = [*advice, *tool_access.advice(user, resolution)]
+        for role in (Role.WORKER,) if resolution.master == "same" else (Role.WORKER, Role.MASTER):
+            advice += unread_by_shell(role, resolution.values(role))
     totals = totals_of(resolution)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:

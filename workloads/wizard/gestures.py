@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass, replace
 
+from assets.kinds import kind_of_asset
+from assets.selectors.data import item_name
 from gangline.spec.problems import Role
 from gangline.spec_forms.gestures import CONTINUE, Gesture, edited, settled
+from gangline.spec_forms.posted import item_row_id
 from workloads.wizard.desk import Desk
+from workloads.wizard.galleries import DATA, with_picks
 from workloads.wizard.state import DraftState
 
-AS_YAML, AS_FORM = "yaml", "form"
+AS_YAML, AS_FORM, REMOVE = "yaml", "form", "remove"
 LEAVING = frozenset({CONTINUE, "step", "leave", AS_YAML})
 
 
@@ -24,8 +28,36 @@ def edit(desk: Desk, state: DraftState, gesture: Gesture) -> Edited:
     if gesture.role not in (Role.WORKER, Role.MASTER):
         return Edited(state, "")
     role = Role(gesture.role)
+    if gesture.verb == REMOVE and (rest := _unpicked(desk, state, role, gesture)) is not None:
+        desk, state = replace(desk, state=rest), rest
+        path, _, row_id = gesture.what.partition("~")
+        if _standing(desk, role, path, row_id) is None:
+            return Edited(state, f"f-{path.replace('.', '-')}-add")
     inputs, focus = edited(desk.form(role), state.inputs(role), gesture)
     return Edited(state.with_inputs(role, inputs), focus)
+
+
+def _unpicked(desk: Desk, state: DraftState, role: Role, gesture: Gesture) -> DraftState | None:
+    """The draft in which the data source of a row is not chosen any more; None: nobody chose it.
+
+    What a template or a policy gives can only be left out, and so can what the workers have.
+    """
+    path, _, row_id = gesture.what.partition("~")
+    key, field = _standing(desk, role, path, row_id), path.partition(".")[2]
+    picked = desk.galleries.picked(role)
+    others = [a for a in picked if (kind_of_asset(a).item, item_name(a)) != (field, key)]
+    if key is None or len(others) == len(picked) or f"{role}.{DATA}" not in state.assets:
+        return None
+    inputs = state.inputs(role)
+    rows = [row for row in inputs.lists.get(field, ()) if row.id != row_id]
+    state = state.with_inputs(role, inputs.with_rows(field, rows))
+    return with_picks(state, role, [str(one.pk) for one in others])
+
+
+def _standing(desk: Desk, role: Role, path: str, row_id: str) -> str | None:
+    """Key of the item that stands in the list without being typed there."""
+    items = desk.form(role).inherited.items.get(path.partition(".")[2], ())
+    return next((item.key for item in items if item_row_id(item) == row_id), None)
 
 
 def without_removed(state: DraftState) -> DraftState:

@@ -88,7 +88,7 @@ class Review:
                 good_text=f"{self.desk.choices.name}{self._project_words}".replace(" of ", " in "),
             ),
             *self._advice(field_url),
-            self._room(),
+            *self._room(),
             *self._quota(),
             self._cluster(field_url),
         ]  # fmt: skip
@@ -126,9 +126,11 @@ class Review:
         if told := _told(self.preview.advice, field_url, self.preview.framework):
             yield Check("warn", "alert-triangle", "Worth a second look", problems=told)
 
-    def _room(self) -> Check:
-        head = Headline.of(self.preview)
-        return Check(head.tone, head.icon, head.words, head.text)
+    def _room(self) -> Iterator[Check]:
+        """What the cluster rejected starts nowhere, whatever is free: its own check says so."""
+        if self.preview.problems or not self.desk.objections:
+            head = Headline.of(self.preview)
+            yield Check(head.tone, head.icon, head.words, head.text)
 
     def _quota(self) -> Iterator[Check]:
         verdict = self.preview.verdict
@@ -146,8 +148,8 @@ class Review:
         when = f"Dry run on {heard.cluster} at {at}{asked}"
         when += "." if heard.is_current else ", before your last changes."
         doubts = tuple(f"Not checked: {doubt}" for doubt in told.doubts)
-        if told.problems:
-            problems = _told(told.problems, field_url, self.preview.framework)
+        if objections := self.desk.objections:
+            problems = _told(objections, field_url, self.preview.framework)
             return self._heard("bad", "The cluster rejected this workload", when, problems, doubts)
         if not heard.is_current:
             return self._heard("info", "Changed since the last dry run", when)

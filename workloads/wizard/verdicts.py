@@ -35,10 +35,15 @@ class Headline:
     text: str
 
     @classmethod
-    def of(cls, preview: Preview) -> "Headline":
+    def of(cls, preview: Preview, objections: Sequence[Problem] = ()) -> "Headline":
+        """``objections``: what the cluster said to the draft, which no capacity makes good."""
         verdict = preview.verdict
         tone, icon = VERDICT_TONES[verdict.kind]
         words = _HEADLINES[verdict.kind]
+        if not preview.problems and objections:
+            named = [one for one in objections if one.label]
+            text = _to_mend(named) if named else "The checks in Review say why."
+            return cls("bad", "circle-x", "Rejected by the cluster", text)
         if not preview.problems:
             return cls(tone, icon, words, verdict.sentence)
         text = _to_mend(preview.problems)
@@ -69,7 +74,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         return Summary(
             "warn", "alert-triangle", "", "You have no project for a workload.", "", "", (), ()
         )
-    head = Headline.of(preview)
+    head = Headline.of(preview, desk.objections)
     totals = preview.totals
     choices = desk.choices
     facts = [

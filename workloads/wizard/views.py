@@ -47,6 +47,8 @@ from workloads.wizard.yaml_reading import PostedYaml
 
 AUTOSAVE, CREATE, LEAVE, EXPLAIN, TO_STEP = "autosave", "create", "leave", "explain", "step"
 CHECK = "check"
+ANYWAY = "anyway"
+"""What Create is about where the cluster has said that it will not take the workload."""
 MINE, THEIRS = "mine", "theirs"
 
 
@@ -203,6 +205,8 @@ def _answer(
     if gesture.verb == AUTOSAVE:
         return answers.autosaved(request, desk, here, checked="check" in request.GET)
     if gesture.verb == CREATE and here is Step.REVIEW:
+        if desk.objections and not desk.problems and gesture.what != ANYWAY:
+            return _ask_to_create(request, desk)
         return _create(request, desk)
     if gesture.verb == CHECK:
         return answers.rehearsed(request, desk)
@@ -251,6 +255,24 @@ def _create(request: HttpRequest, desk: Desk) -> HttpResponse:
     except NotVisible as error:
         raise Http404 from error
     return SeeOther(_detail(workload.pk))
+
+
+def _ask_to_create(request: HttpRequest, desk: Desk) -> HttpResponse:
+    """The cluster rejected the workload when it was asked: it may have changed since."""
+    question = Question(
+        title=f"Create {desk.choices.name} anyway?",
+        text="The cluster rejected it in the dry run, so it will probably fail at once.",
+        verb="Create anyway",
+        action=step_url(desk, Step.REVIEW),
+        cancel_url=step_url(desk, Step.REVIEW),
+        hidden={
+            "_go": f"{CREATE}:{ANYWAY}",
+            "_tab": request.POST.get("_tab", ""),
+            "_version": str(drafts.version_of(desk.draft, Step.REVIEW)),
+        },
+        items=list(dict.fromkeys(one.sentence for one in desk.objections)),
+    )
+    return ask(request, question)
 
 
 def _told(refusal: Exception) -> tuple[list[Problem], int]:

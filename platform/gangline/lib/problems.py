@@ -119,7 +119,9 @@ class Problem:
         by = f" (set by {self.source})" if self.source else ""
         entered = "" if self.value in (None, "") else f" You entered {shown(self.value)}."
         hint = f" {self.hint}" if self.hint else ""
-        return f"{self.label or self.path or 'This'} {self.message}{by}.{entered}{hint}"
+        said = f"{self.label or self.path or 'This'} {self.message}{by}"
+        end = "" if said.endswith("?") else "."
+        return f"{said}{end}{entered}{hint}"
 
     @property
     def field_id(self) -> str:

@@ -5,14 +5,17 @@ puts in front of the program that they type.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from .frameworks import Framework, framework_of
-from .problems import Problem, Role
+from .problems import Advice, Problem, Role
 from .types import split_command
 from .workload import ReplicaSpec, WorkerSpec
 
 LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "fish"})
+_OPERATOR = re.compile(r"&&?|\|\|?|.*;|[0-9]?>>?|<<?<?|&>>?|[0-9]>&[0-9]|[0-9]?>[^=].*")
 _INTERPRETER = re.compile(r"python[0-9.]*|torchrun")
 LAUNCH_EXAMPLE = "mpirun python train.py"
 PROGRAM_EXAMPLE = "python train.py"
@@ -49,6 +52,27 @@ def launched(
             first = [own, "--disable-cache", "-np", str(ranks), "-hostfile", hostfile]
             return [*first, *over, *program]
     raise ValueError(f"no words are known by which {launcher} starts ranks")
+
+
+def unread_by_shell(role: Role, values: Mapping[str, Any]) -> Iterator[Advice]:
+    """What only a shell understands, in a command that none reads: it becomes an argument."""
+    words: list[str] = []
+    for path in ("command", "arguments"):
+        text = values.get(path)
+        try:
+            here = split_command(text) if isinstance(text, str) else []
+        except ValueError:
+            continue  # what is wrong with it is said elsewhere
+        words += here
+        if words and words[0].rpartition("/")[2] in _SHELLS:
+            return
+        if found := next((word for word in here if _OPERATOR.fullmatch(word)), None):
+            yield Advice(
+                role,
+                path,
+                f"No shell reads the command, so “{found}” is passed on as text. With one: "
+                "sh -c '…'",
+            )
 
 
 def interpreter(program: Sequence[str]) -> str:

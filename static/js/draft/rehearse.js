@@ -1,6 +1,6 @@
 /*
  * Review makes its dry run by itself. It takes up to half a minute and keeps nobody from anything:
- * only the list of checks is drawn anew, whatever else was pressed meanwhile.
+ * only the checks and the verdicts are drawn anew, whatever else was pressed meanwhile.
  */
 
 /** @param {any} draft the element around the form */
@@ -21,7 +21,10 @@ export const rehearse = async (draft) => {
     const fresh = page.querySelector("[data-checks]");
     if (!answer.ok || answer.redirected || !fresh) throw new Error(String(answer.status));
     const isStillThere = document.activeElement === button;
-    draft.querySelector("[data-checks]")?.replaceWith(fresh);
+    for (const part of ["[data-checks]", "[data-summary]", "[data-bar-verdict]"]) {
+      const drawn = page.querySelector(part);
+      if (drawn) draft.querySelector(part)?.replaceWith(drawn);
+    }
     // Who pressed it, and did nothing else since, is taken to the answer.
     if (wasPressed && isStillThere) document.getElementById("check-cluster")?.focus();
   } catch {

@@ -7,6 +7,8 @@
  * A dialog that leads nowhere by itself has an entry in the history: Back closes it, and only it.
  */
 
+const FIRST = 'form :is(input, select, textarea):not([type="hidden"], [disabled])';
+
 /** @param {string} url */
 const fetchContent = async (url) => {
   const answer = await fetch(url, { headers: { "X-Gangline-Dialog": "1" } });
@@ -52,6 +54,8 @@ const fill = (dialog, content) => {
   dialog.append(document.adoptNode(content));
   globalThis.htmx?.process(content);
   if (!dialog.open) dialog.showModal();
+  // What comes first for the browser is the unseen button that Enter presses.
+  if (!content.querySelector("[autofocus]")) content.querySelector(FIRST)?.focus();
   document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
 };
 
