@@ -23,8 +23,9 @@ from gangline.drivers.base import (
     Submission,
     Unknown,
 )
+from gangline.spec.sessions import WAITING
 from gangline.spec.typed import typed
-from gangline.spec.workload import WAITING, WorkerSpec
+from gangline.spec.workload import WorkerSpec
 from tests.support.waiting import wait_for
 
 INSTALL = "install-a"
