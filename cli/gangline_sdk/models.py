@@ -685,9 +685,6 @@ Volume = TypedDict(
 WorkerSpec = TypedDict(
     "WorkerSpec",
     {
-        "interactive": NotRequired[bool | None],
-        "sessionTimeLimitSeconds": NotRequired[int | None],
-        "sessionIdleLimitSeconds": NotRequired[int | None],
         "image": NotRequired[str | None],
         "imagePullPolicy": NotRequired[Literal["Always", "IfNotPresent", "Never"] | None],
         "imagePullSecrets": NotRequired[list["PullSecret"] | None],
@@ -718,6 +715,9 @@ WorkerSpec = TypedDict(
         "numWorkers": NotRequired[int | None],
         "numServers": NotRequired[int | None],
         "launcher": NotRequired[Literal["mpirun", "horovodrun", "srun", "gloo"] | None],
+        "interactive": NotRequired[bool | None],
+        "sessionTimeLimitSeconds": NotRequired[int | None],
+        "sessionIdleLimitSeconds": NotRequired[int | None],
         "minReplicas": NotRequired[int | None],
         "maxReplicas": NotRequired[int | None],
         "slurm": NotRequired["Slurm"],

@@ -23,9 +23,8 @@ from gangline.drivers.base import (
     Submission,
     Unknown,
 )
-from gangline.spec.sessions import WAITING
 from gangline.spec.typed import typed
-from gangline.spec.workload import WorkerSpec
+from gangline.spec.workload import WAITING, WorkerSpec
 from tests.support.waiting import wait_for
 
 INSTALL = "install-a"

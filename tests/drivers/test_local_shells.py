@@ -11,7 +11,7 @@ from gangline.drivers.base import AttemptRef, ReplicaState
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.shim import tree
 from gangline.drivers.shells import REPLICA_ENDED, STDOUT, Ended, Shell
-from gangline.spec.sessions import WAITING
+from gangline.spec.workload import WAITING
 from tests.drivers.conformance_shells import entered, said
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for

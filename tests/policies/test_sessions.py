@@ -8,8 +8,8 @@ from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, inherited_values, resolve
 from gangline.policies.reading import parse
 from gangline.spec.problems import Role
-from gangline.spec.sessions import WAITING
 from gangline.spec.sources import DEFAULT, Value
+from gangline.spec.workload import WAITING
 
 LIMITED = """
 defaults: {worker: {sessionTimeLimitSeconds: 28800}}

@@ -3,7 +3,7 @@
 import pytest
 
 from gangline.policies.services import save
-from gangline.spec.sessions import WAITING
+from gangline.spec.workload import WAITING
 from tests.support.forms import Filler
 from tests.support.world import IMAGE, World
 from workloads.models import Workload

@@ -11,8 +11,8 @@ from assets.models import Credential
 from gangline.clusters.connections import driver_for
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Role
-from gangline.spec.sessions import INTERACTIVE
 from gangline.spec.sources import to_json
+from gangline.spec.workload import INTERACTIVE
 from workloads import refs
 from workloads.models import MOST_SEARCHED, Workload, WorkloadLabel
 from workloads.services import data_volumes

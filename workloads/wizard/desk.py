@@ -24,10 +24,9 @@ from gangline.settings.values import value_of
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
-from gangline.spec.sessions import INTERACTIVE
 from gangline.spec.slurm import SCRIPT, VALUES
 from gangline.spec.sources import Values
-from gangline.spec.workload import SPEC
+from gangline.spec.workload import INTERACTIVE, SPEC
 from gangline.spec_forms.posted import Inherited
 from gangline.spec_forms.said import said
 from gangline.spec_forms.spec_form import RoleForm

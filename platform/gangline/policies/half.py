@@ -11,7 +11,6 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import FRAMEWORKS, framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
-from gangline.spec.sessions import INTERACTIVE, WAITING
 from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.sources import (
     DEFAULT,
@@ -26,6 +25,7 @@ from gangline.spec.sources import (
 from gangline.spec.types import quantity_bytes, split_quantity
 from gangline.spec.values import TYPE, field_path, item_label, validate
 from gangline.spec.words import accepted, in_words, lowered, one_of
+from gangline.spec.workload import INTERACTIVE, WAITING
 
 from . import gpu_caps
 from .document import fields_of

@@ -37,7 +37,6 @@ from .placement import (
 from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .security import Security
-from .sessions import Session
 from .shapes import (
     from_names,
     named_tolerations,
@@ -60,7 +59,12 @@ from .types import (
 )
 
 MOST_METADATA = 4096
-DAY = 24 * 60 * 60
+MINUTE, DAY = 60, 24 * 60 * 60
+INTERACTIVE = "interactive"
+WAITING = "sleep infinity"
+"""What the pods of an interactive session run where nobody says what."""
+_PROGRAMS = ("PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet")
+"""Frameworks whose processes Gangline starts: the others have no command."""
 
 
 class Label(SpecModel):
@@ -332,7 +336,7 @@ class ReplicaSpec(SpecModel):
     ] = None
 
 
-class WorkerSpec(ReplicaSpec, Session):
+class WorkerSpec(ReplicaSpec):
     """The workers, and what only exists once per workload."""
 
     distributed_framework: Annotated[
@@ -373,6 +377,45 @@ class WorkerSpec(ReplicaSpec, Session):
             words={"gloo": "Horovod over Gloo, without SSH or MPI"},
         ),
         Only(("MPI",)),
+        WorkloadLevel(),
+    ] = None
+    interactive: Annotated[
+        bool | None,
+        Ui(
+            "Interactive session",
+            help="The pods start and wait for people to work in their terminals: they run the"
+            " command, or sleep where there is none.",
+            section="environment",
+            redraws=True,
+        ),
+        Only(_PROGRAMS),
+        WorkloadLevel(),
+    ] = None
+    session_time_limit_seconds: Annotated[
+        Duration | None,
+        Field(ge=MINUTE, le=366 * DAY),
+        Ui(
+            "Longest session",
+            help="The workload is stopped when it has run for so long. Empty: no limit.",
+            section="environment",
+            flag="session-time-limit",
+        ),
+        When("interactive", (True,)),
+        Only(_PROGRAMS),
+        WorkloadLevel(),
+    ] = None
+    session_idle_limit_seconds: Annotated[
+        Duration | None,
+        Field(ge=MINUTE, le=366 * DAY),
+        Ui(
+            "Longest pause",
+            help="The workload is stopped when nobody has used a terminal or a tool of it for so"
+            " long. Empty: no limit.",
+            section="environment",
+            flag="session-idle-limit",
+        ),
+        When("interactive", (True,)),
+        Only(_PROGRAMS),
         WorkloadLevel(),
     ] = None
     min_replicas: Annotated[

@@ -16,9 +16,8 @@ from gangline.drivers.slurm.commands import Programs
 from gangline.drivers.slurm.driver import Options, SlurmDriver
 from gangline.drivers.slurm.ssh import SshCommands
 from gangline.spec.frameworks import WORKERS_AND_MASTER
-from gangline.spec.sessions import WAITING
 from gangline.spec.typed import typed
-from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from gangline.spec.workload import WAITING, ReplicaSpec, WorkerSpec
 from tests.beds.slurm.lab import Lab
 from tests.drivers.conformance_shells import entered, said
 from tests.drivers.slurm.cases import Case

@@ -13,7 +13,7 @@ from gangline.drivers.base import (
     ReplicaObservation,
     ReplicaState,
 )
-from gangline.spec.sessions import WAITING
+from gangline.spec.workload import WAITING
 
 from .run_folder import RunFolder
 from .shim import ending, files, gang, tree, words
