@@ -20,9 +20,8 @@ from .base import (
     When,
     WorkloadLevel,
 )
-from .placement import (
-    PriorityClassName,
-)
+from .frameworks import PROGRAMS
+from .placement import PriorityClassName
 from .replica import ReplicaSpec
 from .slurm import Slurm
 from .types import (
@@ -37,7 +36,7 @@ MINUTE, DAY = 60, 24 * 60 * 60
 INTERACTIVE = "interactive"
 WAITING = "sleep infinity"
 """What the pods of an interactive session run where nobody says what."""
-_PROGRAMS = ("PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet")
+_PROGRAMS = tuple(PROGRAMS)
 """Frameworks whose processes Gangline starts: the others have no command."""
 
 
