@@ -222,6 +222,11 @@ class PersonalCredentialForm(CredentialForm):
         model = PersonalCredential
         fields = ("name", "description")
 
+    def parts_of_types(self) -> Iterator[tuple[CredentialType, bool, list[Any], bool]]:
+        """The same, each said for what one's own are of use for."""
+        for one, *rest in super().parts_of_types():
+            yield replace(one, text=one.own_text or one.text), *rest  # type: ignore[misc]
+
     def values(self) -> dict[str, Any]:
         return super().values() | ({} if self.is_edit else {"scope": tenant_scope()})
 

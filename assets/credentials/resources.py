@@ -156,6 +156,7 @@ class Credentials(CredentialResource[Credential]):
     empty_text = "With a credential, a workload pulls a private image or reads a token."
     form = "assets.credentials.forms.CredentialForm"
     nav = Nav(group="Assets", icon="key", order=60)
+    links = (("My credentials", "personal_credential-list", "key"),)
     table = table(
         "credentials",
         *_columns("credential"),
@@ -187,7 +188,10 @@ class PersonalCredentials(CredentialResource[PersonalCredential]):
     own_path = "owner"
     related = ("scope", "created_by", "updated_by")
     lede = "Only you see them, and only your workloads can use them."
-    empty_text = "Keep a token of your own here, and use it in your workloads by its name."
+    empty_text = (
+        "Keep a token of your own here: variables of your workloads name it, and a login pulls "
+        "their images. Git and buckets need a credential of the project."
+    )
     form = "assets.credentials.forms.PersonalCredentialForm"
     nav = Nav(group="Settings", icon="key", order=15)
     table = table(

@@ -204,6 +204,8 @@ class CredentialType:
     """Key in the Secret of each value that variables can name."""
     existing: type[ExistingSecret] | None = ExistingSecret
     """What is said of a Secret of others in place of values; None: the type has no such."""
+    own_text: str = ""
+    """In place of the text for one's own, which variables and images name and nothing else does."""
     deleted: int = 202
     """Code with which the API answers to a deletion."""
 
@@ -291,6 +293,7 @@ _ALL = (
         "accesskey",
         AccessKey,
         {"accessKeyId": "AccessKeyId", "secretAccessKey": "SecretKey"},
+        own_text="A key and its secret, for variables of your workloads.",
     ),
     CredentialType(
         "password",
@@ -300,6 +303,7 @@ _ALL = (
         "password",
         Password,
         {"user": "UserName", "password": "Password"},
+        own_text="For variables of your workloads. Git needs a credential of the project.",
     ),
     CredentialType(
         "genericSecret",
@@ -312,7 +316,14 @@ _ALL = (
         deleted=204,
     ),
     CredentialType(
-        "sshKey", "SSH key", "For Git over SSH.", "ssh-key", "sshkey", SshKey, {"privateKey": "ssh"}
+        "sshKey",
+        "SSH key",
+        "For Git over SSH.",
+        "ssh-key",
+        "sshkey",
+        SshKey,
+        {"privateKey": "ssh"},
+        own_text="For variables of your workloads. Git needs a credential of the project.",
     ),
     CredentialType(
         "ngcApiKey",

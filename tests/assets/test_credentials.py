@@ -253,3 +253,17 @@ def test_new_values_begin_with_the_keys_that_are_there(world: World) -> None:
     page = browser.get(f"/credentials/{one.pk}/values").content.decode()
     assert all(f'value="key-{n}"' in page for n in range(4))
     assert CANARY not in page
+
+
+def test_an_empty_list_says_whom_to_ask_who_may_create_none(world: World) -> None:
+    person = Client()
+    person.force_login(world.people["researcher-vision"])
+    told = person.get("/credentials").content.decode()
+    assert 'data-testid="whom-to-ask"' in told
+    assert "administrator" in told
+    assert 'href="/my-credentials"' in told
+    own = person.get("/my-credentials/new").content.decode()
+    assert "Git needs a credential of the project" in own
+    boss = Client()
+    boss.force_login(world.people["administrator"])
+    assert "whom-to-ask" not in boss.get("/credentials").content.decode()

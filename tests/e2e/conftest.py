@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from gangline.drivers.local.driver import LocalDriver
 from tests.support.lab import lab
 from tests.support.product import product, window
 from tests.support.world import World, make_world
@@ -21,7 +23,12 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 @pytest.fixture
-def world(transactional_db: None) -> World:
+def world(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, examples_runtime: Path
+) -> World:
+    """Its cluster has the runtime that it tells of: the form asks it by itself."""
+    there, python = LocalDriver._runtimes, examples_runtime / "bin/python"
+    monkeypatch.setattr(LocalDriver, "_runtimes", lambda self: {"examples": python, **there(self)})
     return make_world()
 
 

@@ -57,7 +57,7 @@ def made(page: Page, dialog: Locator, button: str, question: str, title: str) ->
 
 
 def named(page: Page, dialog: Locator, name: str) -> None:
-    reach(page, dialog.get_by_label("Name"))
+    expect(dialog.get_by_label("Name")).to_be_focused()
     page.keyboard.type(name)
 
 

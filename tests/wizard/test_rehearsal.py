@@ -160,9 +160,10 @@ def test_a_copy_of_what_was_refused_begins_with_the_refusal_at_its_field(
 def test_the_verdict_is_that_of_the_cluster_and_create_asks_once(
     filler: Filler, truth: FaultyCluster
 ) -> None:
-    """Of workers and master that are alike, the objection is told once."""
+    """Of what a master has from the workers, the objection is told once."""
     filler.ready()
-    text = f"worker.command: {WORDS}\nmaster.command: {WORDS}"
+    filler.post("master", {"master.different~asked": "1", "master.different": "on"}, go="apply")
+    text = f"master.command: {WORDS}\nworker.command: {WORDS}"
     truth.plan("rehearse", Fault.REFUSED, text=text)
     answer = check(filler)
     assert told(answer).count(WORDS) == 1

@@ -7,6 +7,8 @@ import pytest
 from gangline.drivers.local.driver import LocalDriver
 from gangline.drivers.local.kind import Local
 from gangline.policies.services import save
+from gangline.resources.services import make
+from gangline.scopes.selectors import tenant_scope
 from tests.support.api import ApiClient
 from tests.support.forms import Filler, Page
 from tests.support.world import World
@@ -136,3 +138,19 @@ def test_a_credential_of_ones_own_must_be_chosen(ready: Filler, world: World) ->
     assert refused.status == 422
     cell = refused.page.one(name=f"{LIST}~{row}.userCredential.name")
     assert cell.attributes["aria-invalid"] == "true"
+
+
+def test_ones_own_credential_is_refused_for_git_with_what_it_serves(
+    ready: Filler, world: World
+) -> None:
+    own = {"owner": world.people["researcher-vision"], "scope": tenant_scope(), "kind": "password"}
+    make("personal_credential", name="mine", given={"user": "u", "password": "p"}, **own)
+    ready.post("workers", go="add:worker.storage.git")
+    page = ready.get("workers").page
+    (row,) = [text for name, text in page.fields() if name == "worker.storage.git~rows" and text]
+    git = {"repository": "https://git.example/a", "path": "/a", "secretRef.name": "mine"}
+    page = ready.post(
+        "workers", {f"worker.storage.git~{row}.{name}": text for name, text in git.items()}
+    ).page
+    assert "Your own serve variables and images only" in page.html
+    assert "your own serve variables and images only" in page.html

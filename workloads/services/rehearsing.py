@@ -8,7 +8,7 @@ from gangline.drivers.base import AttemptRef, Driver, Rehearsal
 from gangline.drivers.kind import Unconnectable
 from gangline.organization.models import Project
 from gangline.spec.problems import Problem, Role
-from gangline.spec.sources import Values
+from gangline.spec.sources import WORKERS, Values
 from workloads import refs
 from workloads.services import data_volumes
 from workloads.services.asking import Preview, SubmissionRequest
@@ -77,10 +77,12 @@ def at_fields(problems: Iterable[Problem], effective: Values, master: str) -> tu
     """Problems of a driver, which sees effective values, as the person sees the fields."""
     found: dict[tuple[str, str], Problem] = {}
     for problem in problems:
+        # What a master has from the workers is mended at their fields, and told once.
+        told = effective.get(f"{Role.MASTER}.{field_of(problem.path)}")
+        follows = master == "same" or (told is not None and told.source == WORKERS)
+        if follows and problem.role is Role.MASTER:
+            problem = problem.at(role=Role.WORKER)
         own = _as_sent(problem, effective)
-        if master == "same" and own.role is Role.MASTER:
-            # A master that follows the workers is mended at their fields: it has none of its own.
-            own = own.at(role=Role.WORKER)
         found.setdefault((own.field_id, own.message), labelled(own))
     return tuple(found.values())
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from assets.credentials.choosing import Offered
 from assets.credentials.references import PULL, VARIABLES, naming
@@ -12,6 +13,11 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.drivers.facts import FieldNote
 from gangline.spec.problems import Role
+
+NONE_FITS = (
+    "This project has no credential that fits, and you may not create one: Credentials says whom to"
+    " ask. Your own serve variables and images only."
+)
 
 
 @dataclass(frozen=True)
@@ -34,15 +40,25 @@ class Choosable(Offered):
     def notes(self, notes: Mapping[str, FieldNote], image: str) -> dict[str, FieldNote]:
         """``notes`` of the cluster with what can be named, and what pods get by themselves."""
         found = self.choices(notes)
+        if self.scope is not None and not self._may_create:
+            for path, (_, attributes) in naming().items():
+                names = any(found[path].choices.get(one.path) for one in attributes)
+                if path not in (PULL, VARIABLES) and not names:
+                    found[path] = replace(found[path], help=NONE_FITS)
         if self.takes_others and (told := self._attached(image)):
             found[PULL] = replace(found.get(PULL, FieldNote()), help=told)
         return found
 
     def makers(self, role: Role) -> dict[str, tuple[str, str]]:
         """Buttons that make a credential, where the person may."""
-        if self.scope is None or not can(self.user, Permission.CREDENTIAL_CREATE, self.scope):
+        if not self._may_create:
             return {}
         return {path: maker(role, path) for path in naming()}
+
+    @cached_property
+    def _may_create(self) -> bool:
+        scope = self.scope
+        return scope is not None and can(self.user, Permission.CREDENTIAL_CREATE, scope)
 
     def _attached(self, image: str) -> str:
         """Which logins pods get without being asked for."""

@@ -388,15 +388,8 @@ class Desk:
 
     @property
     def objections(self) -> Sequence[Problem]:
-        """The cluster's own, as far as they still hold. They keep nobody from creating it.
-
-        Of a master that follows the workers each is said once, where it can be mended.
-        """
-        found = self.heard.rehearsal.problems if self.heard else ()
-        if self.is_different:
-            return found
-        here = [replace(p, role=Role.WORKER) if p.role is Role.MASTER else p for p in found]
-        return [one for n, one in enumerate(here) if one not in here[:n]]
+        """The cluster's own, as far as they still hold. They keep nobody from creating it."""
+        return self.heard.rehearsal.problems if self.heard else ()
 
     @cached_property
     def problems(self) -> list[Problem]:

@@ -126,6 +126,9 @@ _FORM = {
     "reserved:place": "must not be in {place}: that is where {what} is",
     "options:personal": "must be one of your credentials",
     "options:credential": "must be a credential of this project",
+    "options:credential_own": (
+        "must be a credential of this project: your own serve variables and images only"
+    ),
     "options:credential_type": "must not be a credential of type {type}",
     "options:credential_key": "is not a key of this credential",
     "options:secret_engine": "is a Secret of Kubernetes, and this cluster has none",

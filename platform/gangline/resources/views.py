@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.views import View
 
 from gangline.access.actor import Actor, actor_of
-from gangline.access.grants import held_at, who_can
+from gangline.access.grants import held_at, visible_scopes, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.views import local_target
 from gangline.audit.services import record_denied
@@ -141,9 +141,24 @@ class ListView(ResourceView):
             page=table,
             may_create=bool(resource.form) and self.may_create(),
             state="empty" if table.is_empty else "ready",
+            whom_to_ask=self._whom_to_ask() if table.is_new else "",
             **resource.list_context(request),
         )
         return with_address(request, table, render(request, resource.list_template, context))
+
+    def _whom_to_ask(self) -> str:
+        """Why an empty list stays so for this person, and who may change that."""
+        resource, user = self.resource, self.actor.user
+        if not resource.form or "create" not in resource.verbs or self.may_create():
+            return ""
+        seen = visible_scopes(user, resource.permission("view"))
+        # The closest of them: who may create there may be asked.
+        scope = next((s for kind in reversed(ScopeKind) for s in seen.filter(kind=kind)[:1]), None)
+        if scope is None:
+            return ""
+        permission = resource.permission("create")
+        who = [one.username for one in who_can(permission, scope)]
+        return NotAllowed(permission, scope, who).sentence
 
     def _row(self, row: Any, query: TableQuery[Any]) -> SafeString:
         return format_html(
