@@ -11,6 +11,7 @@ from django.forms.utils import ErrorDict
 from django.http import QueryDict
 
 from assets import claims, trials
+from assets.credentials.choosing import unknown
 from assets.credentials.references import naming
 from assets.credentials.within import MakesCredentials, chosen, texts_of
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of
@@ -175,7 +176,10 @@ class AssetForm(MakesCredentials, PartOfSpec):
         return any(path in (asked or ()) for path in naming())
 
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
-        return self.kind.problems(values)
+        found, place = list(self.kind.problems(values)), self.place
+        if found or place is None or self.is_edit:
+            return found
+        return list(unknown(values, place))
 
     def values(self) -> dict[str, Any]:
         return super().values() | {"values": self.spec}

@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
 from assets import claims, sync, users
+from assets.credentials.choosing import unknown
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
@@ -67,6 +68,8 @@ class Assets(Resource[M]):
         if before is not None and before.scope_id != obj.scope_id:
             raise ValidationError({"scope": ValidationError("cannot be changed.", "fixed")})
         if found := self.kind.problems(obj.values):
+            raise self.kind.refused(found)
+        if before is None and (found := list(unknown(obj.values, obj.scope))):
             raise self.kind.refused(found)
 
     def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:

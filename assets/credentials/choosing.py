@@ -3,14 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from assets.credentials import store
-from assets.credentials.references import naming
+from assets.credentials.references import naming, references
+from assets.credentials.types import PREFIXES
 from assets.models import Credential
 from gangline.accounts.models import User
+from gangline.clusters.models import Cluster
 from gangline.drivers.facts import Choice, FieldNote
-from gangline.scopes.models import Scope
+from gangline.scopes.models import Scope, ScopeKind
+from gangline.scopes.selectors import scopes_to
 from gangline.spec.base import NamesCredential
+from gangline.spec.problems import Problem, Role
+
+SECRETS = "storage.secretVolume"
 
 
 @dataclass(frozen=True)
@@ -57,3 +64,28 @@ class Offered:
                 continue
             whose = "yours" if is_personal and is_either else one.type.label
             yield (one.name if is_personal else one.object_name), f"{one.name} ({whose})", one
+
+
+def unknown(values: Mapping[str, Any], scope: Scope) -> Iterator[Problem]:
+    """References of what is made in ``scope`` to credentials that are not known there.
+
+    Where clusters take Secrets of others, any name may be one that does not begin as ours do. A data
+    source that is a Secret is looked for, and says itself where it is missing.
+    """
+    given = {f"{Role.WORKER}.{path}": value for path, value in values.items()}
+    named = [one for one in references(given) if not one.is_personal]
+    if not named:
+        return
+    known = set(store.usable(scope, None).values_list("object_name", flat=True))
+    line = [one.pk for one in scopes_to(scope)]
+    clusters = Cluster.objects.filter(scope__in=line)
+    clusters = clusters if scope.kind != ScopeKind.TENANT else Cluster.objects.all()
+    takes_others = any(one.engine.keeps_secrets for one in clusters)
+    for one in named:
+        may_be_others = takes_others or one.field.path == SECRETS
+        if one.name in known or (may_be_others and not one.name.startswith(PREFIXES)):
+            continue
+        yield Problem.of(
+            one.role, one.path, "options:credential_here", value=one.name,
+            accepted="the name of such a credential", label=one.attribute.label,
+        )  # fmt: skip

@@ -23,9 +23,7 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 @pytest.fixture
-def world(
-    transactional_db: None, monkeypatch: pytest.MonkeyPatch, examples_runtime: Path
-) -> World:
+def world(transactional_db: None, monkeypatch: pytest.MonkeyPatch, examples_runtime: Path) -> World:
     """Its cluster has the runtime that it tells of: the form asks it by itself."""
     there, python = LocalDriver._runtimes, examples_runtime / "bin/python"
     monkeypatch.setattr(LocalDriver, "_runtimes", lambda self: {"examples": python, **there(self)})

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from assets.models import Asset
+from gangline.clusters.models import Cluster
 from gangline.policies.services import save
 from gangline.resources.services import make
 from tests.support.forms import Filler
-from tests.support.world import IMAGE, World
+from tests.support.world import CAPACITY, IMAGE, World
 from workloads.models import Attempt, Workload
 
 VARIABLES = [{"name": "SEED", "value": "1"}, {"name": "MODE", "value": "fast"}]
@@ -133,3 +134,20 @@ def test_environments_of_other_frameworks_and_clusters_are_counted_and_not_offer
     page = filler.get("workers").page
     assert page.has(value=str(other.pk))
     assert "It is made for XGBoost." in page.html
+
+
+def test_a_card_with_gpus_is_grey_where_there_are_none_and_an_empty_one_says_so(
+    filler: Filler, world: World
+) -> None:
+    scope = world.department.scope
+    gpus = make("compute", scope=scope, name="two", values={"compute.gpuDevicesRequest": 2})
+    make("compute", scope=scope, name="empty", values={})
+    filler.post("setup", {"workload.name": "digits"})
+    card = {"type": "radio", "value": str(gpus.pk)}
+    page = filler.get("workers").page
+    assert "aria-disabled" not in page.one(**card).attributes
+    assert "Asks for nothing" in page.html
+    Cluster.objects.update(capacity={**CAPACITY, "gpus": []})
+    page = filler.get("workers").page
+    assert page.one(**card).attributes["aria-disabled"] == "true"
+    assert "This cluster has no GPUs." in page.html

@@ -6,6 +6,7 @@ import pytest
 
 from gangline.drivers.local.driver import LocalDriver
 from gangline.drivers.local.kind import Local
+from gangline.lib.problems import Refused
 from gangline.policies.services import save
 from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
@@ -154,3 +155,28 @@ def test_ones_own_credential_is_refused_for_git_with_what_it_serves(
     ).page
     assert "Your own serve variables and images only" in page.html
     assert "your own serve variables and images only" in page.html
+
+
+def test_a_data_source_names_a_credential_that_is_known_where_it_holds(
+    ready: Filler, world: World
+) -> None:
+    """Of one that went since, the form tells once: a master has it from the workers."""
+    login = {"kind": "password", "given": {"user": "u", "password": "p"}}
+    known = make("credential", scope=world.vision.scope, name="git", **login)
+    item = {"repository": "https://git.example/a", "path": "/a"}
+
+    def source(name: str) -> Any:
+        secret = {"name": name, "authenticationMethod": "password"}
+        values = {"storage.git": [{**item, "secretRef": secret}]}
+        return make("git", scope=world.vision.scope, name="code", values=values)
+
+    with pytest.raises(Refused) as refused:
+        source("password-nothere")
+    assert [(p.path, p.rule) for p in refused.value.problems] == [
+        ("spec.secretRef.name", "options")
+    ]
+    made = source(known.object_name)
+    ready.post("workers", {"worker.data~asset": [str(made.pk)]})
+    ready.post("master", {"master.different~asked": "1", "master.different": "on"}, go="apply")
+    type(known).objects.filter(pk=known.pk).delete()
+    assert "1 thing to fix" in ready.get("review").page.html

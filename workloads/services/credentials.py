@@ -14,6 +14,7 @@ from gangline.organization.models import Project
 from gangline.policies.engine import Resolution
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import WORKERS, Values
 from gangline.spec.values import item_label
 from gangline.spec.words import lowered, one_of
 from gangline.spec.workload import SPEC
@@ -109,7 +110,19 @@ def problems(
     judged = _Judge(values, usable, missing, takes_others=cluster.engine.keeps_secrets)
     found = [*(p for ref in named if (p := judged.problem(ref))), *_unfilled(values)]
     for problem in found:
+        if problem.role is Role.MASTER and _follows(problem, resolution.effective):
+            continue  # told of the workers already, where it can be mended
         yield problem.at(path=as_sent(problem, resolution.effective))
+
+
+def _follows(problem: Problem, effective: Values) -> bool:
+    """Whether the master has the item from the workers. A login is judged by its own image."""
+    path = field_of(problem.path)
+    value = effective.get(f"{Role.MASTER}.{path}")
+    number = problem.path.removeprefix(f"{path}.").partition(".")[0]
+    if path == PULL or value is None or not number.isdecimal() or int(number) >= len(value.items):
+        return False
+    return value.items[int(number)].source == WORKERS
 
 
 @dataclass(frozen=True)

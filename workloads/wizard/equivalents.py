@@ -57,7 +57,7 @@ def _native(desk: Desk, kind: ClusterKind) -> Equivalent:
     if cluster.engine is not kind:
         project = desk.choices.project
         place = f"Project {project.name}" if project else "This workload"
-        why = f"{place} is on {cluster.engine.phrase(cluster.name)}."
+        why = f"{place} runs on {cluster.engine.phrase(cluster.name)}, which takes none."
         return Equivalent(kind.key, kind.native_word, why_not=why)
     if preview.problems:
         why = "Shown as soon as every problem is mended."

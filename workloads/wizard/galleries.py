@@ -29,8 +29,10 @@ from gangline.spec.sources import WORKERS, YOU, ItemSource, Value, Values, asset
 from gangline.spec_forms.raw import RoleInputs
 from gangline.spec_forms.spec_form import RoleForm
 from gangline.spec_forms.words import in_words
+from workloads.services.admission import hands_out_slots
 from workloads.wizard.state import DraftState
 
+DEVICES = "compute.gpuDevicesRequest"
 DATA, SECTION = "data", "data"
 """What stands for data sources of every type, of which a role takes as many as it likes."""
 NONE = "none"
@@ -282,7 +284,7 @@ class Galleries:
         scratch = "As the workers" if role is Role.MASTER else "Start from scratch"
         yield Card(value="", title=scratch, checked=chosen is None)
         for asset in assets:
-            unfit, (ruled, about) = self._unfit(kind, asset), self._ruled(role, asset)
+            unfit, (ruled, about) = self._unfit(role, kind, asset), self._ruled(role, asset)
             reason = unfit or ruled
             yield Card(
                 value=str(asset.pk),
@@ -298,6 +300,8 @@ class Galleries:
 
     def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
         """The first few of its values."""
+        if not asset.values:
+            yield "Asks for nothing: what the form says holds."
         gpus = shares.of_pod_in_words(asset.values)
         if gpus:
             yield gpus
@@ -309,18 +313,27 @@ class Galleries:
         for spec, value in given[: 2 if gpus else 3]:
             yield f"{spec.label}: {_told(spec, value)}"
 
-    def _unfit(self, kind: AssetKind, asset: Asset) -> str:
+    def _unfit(self, role: Role, kind: AssetKind, asset: Asset) -> str:
         """Why the cluster cannot use it for the framework."""
         if asset.framework not in ("", self.framework):
             return f"It is made for {framework_of(asset.framework).label}."
         for path in asset.values:
             if why := self.unsupported.get(path):
                 return f"{kind.fields[path].label}: {why}"
+        wants_gpus = asset.values.get(DEVICES) and has_gpus(self.framework, role)
+        if wants_gpus and self._has_no_gpus:
+            return "This cluster has no GPUs."
         for path, offers in self.offers.items():
             value = asset.values.get(path)
             if value is not None and value not in [o.value for o in offers if o.available]:
                 return f"Not on this cluster for {self.framework}: {value}."
         return ""
+
+    @property
+    def _has_no_gpus(self) -> bool:
+        """Where Gangline gives out what there is; elsewhere the next node may bring some."""
+        cluster = self.project.cluster if self.project else None
+        return cluster is not None and hands_out_slots(cluster) and not cluster.capacity.get("gpus")
 
     def _ruled(self, role: Role, asset: Asset) -> tuple[str, str]:
         """The first rule of the policy that its values break, and the field that it is about."""

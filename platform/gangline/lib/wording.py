@@ -126,6 +126,7 @@ _FORM = {
     "reserved:place": "must not be in {place}: that is where {what} is",
     "options:personal": "must be one of your credentials",
     "options:credential": "must be a credential of this project",
+    "options:credential_here": "must be a credential of this scope, or of one above it",
     "options:credential_own": (
         "must be a credential of this project: your own serve variables and images only"
     ),

@@ -21,7 +21,7 @@ class Compute(Gpus):
             help="Cores kept free for each pod.",
             section="compute",
             unit="cores",
-            placeholder="0.1",
+            placeholder="0.1 by default",
         ),
         Default(0.1),
     ] = None
@@ -44,7 +44,7 @@ class Compute(Gpus):
             "Memory request",
             help="Memory kept free for each pod; using more is allowed.",
             section="compute",
-            placeholder="100",
+            placeholder="100 by default",
         ),
         Default("100M"),
     ] = None
