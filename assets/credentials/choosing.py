@@ -69,8 +69,8 @@ class Offered:
 def unknown(values: Mapping[str, Any], scope: Scope) -> Iterator[Problem]:
     """References of what is made in ``scope`` to credentials that are not known there.
 
-    Where clusters take Secrets of others, any name may be one that does not begin as ours do. A data
-    source that is a Secret is looked for, and says itself where it is missing.
+    Where clusters take Secrets of others, any name may be one that does not begin as ours do. A
+    data source that is a Secret is looked for, and says itself where it is missing.
     """
     given = {f"{Role.WORKER}.{path}": value for path, value in values.items()}
     named = [one for one in references(given) if not one.is_personal]
