@@ -84,7 +84,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     assert says in page
     assert "The one that was there before is still used." in page
     last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
-    assert last.result == "denied"
+    assert last.result == "failed"
     assert "another" not in repr(last.detail)
 
 
