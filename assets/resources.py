@@ -108,7 +108,6 @@ class Environments(Assets[Environment]):
     model = Environment
     key = "environment"
     path = "environments"
-    icon = "variable"
     lede = "What a replica runs: image, command and variables, ready to choose in the form."
     empty_text = "An environment saves typing image, command and variables again."
     form = "assets.forms.EnvironmentForm"
@@ -157,7 +156,6 @@ class Computes(Assets[Compute]):
     model = Compute
     key = "compute"
     path = "compute-resources"
-    icon = "cpu"
     lede = "What a replica runs on: GPUs, CPU and memory, ready to choose in the form."
     empty_text = "A compute resource names a size of pod, such as one GPU with eight cores."
     form = "assets.forms.ComputeForm"
@@ -210,7 +208,6 @@ class DataSources(Assets[M]):
     """What all types share: values are given once, and nothing goes while it is used."""
 
     entity = "data_source"
-    icon = "database"
     lede = "Data that is there already, and where replicas find it."
     empty_text = "A data source saves everyone from typing where the data is."
     can_copy = False

@@ -248,7 +248,7 @@ class TemplateForm(MakesCredentials):
     @property
     def where(self) -> Scope | None:
         if self.is_edit:
-            return self.instance.scope
+            return self.instance.scope  # type: ignore[no-any-return]
         wanted = self.text("scope")
         places = self.fields["scope"].queryset  # type: ignore[attr-defined]
         here = places.filter(pk=int(wanted)) if wanted.isdecimal() else places

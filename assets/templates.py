@@ -97,7 +97,6 @@ class Templates(Resource[Template]):
     model = Template
     key = "template"
     path = "templates"
-    icon = "file-text"
     lede = "Filled-in forms to start from. Changing a template later changes no workload."
     empty_text = "A template saves everyone from filling in the form again."
     delete_text = "Workloads that were started from it stay as they are."

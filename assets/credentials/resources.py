@@ -46,7 +46,6 @@ OF_ALL_TYPES = Wire(
 class CredentialResource(Resource[M]):
     """What both have: values that are sealed, a type, a Secret on clusters."""
 
-    icon = "key"
     secret = frozenset({"values"})
     form_template = "assets/credential_form.html"
     pages = MappingProxyType(

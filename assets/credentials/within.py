@@ -146,10 +146,11 @@ class MakesCredentials(ResourceForm):
     @property
     def carried(self) -> str:
         """Everything that the form holds, as it was sent."""
-        data = QueryDict(mutable=True)
-        for name, values in self.data.lists():
-            if name not in ("csrfmiddlewaretoken", "_go"):
-                data.setlist(name, values)
+        if not isinstance(self.data, QueryDict):
+            raise TypeError("a form that makes credentials is posted by a browser")
+        data = self.data.copy()
+        for name in ("csrfmiddlewaretoken", "_go"):
+            data.pop(name, None)
         return data.urlencode()
 
     @property

@@ -69,7 +69,6 @@ class DataVolumes(Resource[DataVolume]):
     model = DataVolume
     key = "data_volume"
     path = "data-volumes"
-    icon = "server"
     lede = "Claims of projects that others of the same cluster may read."
     empty_text = "A data volume lets other projects read what lies on the claim of one."
     delete_text = "The claim and what is on it stay with their project."

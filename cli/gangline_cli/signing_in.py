@@ -34,7 +34,7 @@ def login(words: tuple[str, ...], **given: Any) -> None:
     gangline login https://gangline.example.com          a page to open, here or elsewhere
     gangline login user                                  user name and password
     gangline login application --client-id ID            an access key, which renews itself
-    gangline login token                                 a token from the settings page
+    gangline login token                                 a token of the page API tokens
     """
     way, address = _way(words, given)
     stored = Stored.load()
@@ -116,7 +116,7 @@ def _asked(what: str, *, hidden: bool = False) -> str:
             "User name": "--user",
             "Address": "ADDRESS",
         }.get(what, "--password-stdin")
-        raise Usage(f"{flag}: nobody can be asked for it here.")
+        raise Usage(f"{flag}: nobody can be asked for it here. A page to open: login device.")
     return str(click.prompt(what, hide_input=hidden, err=True))
 
 

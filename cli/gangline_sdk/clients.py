@@ -4,7 +4,6 @@ import os
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
@@ -432,8 +431,3 @@ def connect(**given: Any) -> Client:
         client.close()
         raise
     return client
-
-
-def config_folder() -> Path:
-    """Where the address, the default project and the credentials are stored."""
-    return Stored.folder()

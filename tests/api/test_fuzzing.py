@@ -114,7 +114,7 @@ def tried(world: World, known: Ids, operation: Any, person: str, count: int) -> 
 
 
 def test_a_few_requests_to_every_operation(world: World, known: Ids) -> None:
-    wrong = []
+    wrong: list[str] = []
     for number, operation in enumerate(operations()):
         person = PEOPLE[number % len(PEOPLE)]
         wrong += tried(world, known, operation, person, 1)

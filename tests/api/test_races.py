@@ -23,7 +23,7 @@ def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[WebServer]:
     folder: Path = tmp_path_factory.mktemp("data")
-    more: dict[str, str] = {}
+    more: dict[str, Any] = {}
     if request.param == "postgres":
         postgres: Postgres = request.getfixturevalue("postgres_server")
         more["GANGLINE_DATABASE_URL"] = postgres.create_database()

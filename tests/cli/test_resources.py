@@ -26,7 +26,6 @@ def admin(site: Embedded, tmp_path_factory: pytest.TempPathFactory) -> Line:
 
 def test_every_resource_is_listed(admin: Line) -> None:
     for key in calls.resources():
-        assert isinstance(json.loads(admin.ok(key.replace("_", "-"), "list", "-o", "json")), list)
         admin.ok("list", key, "-o", "wide")
 
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import yaml
 
-from gangline_cli import devices
+from gangline_cli import devices, waiting
 from tests.cli.conftest import PROJECT, SMALL, Line
 from tests.cli.terminals import Terminal
 from tests.support.installation import Embedded
@@ -239,3 +239,13 @@ def _csrf(page: str) -> str:
     found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     assert found is not None
     return found[1]
+
+
+def test_what_became_of_a_workload_stays_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    row = {"status": "Cannot start", "requestedPods": {"number": 3}, "phaseMessage": "Needs 2."}
+    with waiting.progress() as tell:
+        tell(row)
+    assert capsys.readouterr().err.endswith(f"{waiting.sentence(row)}\n")

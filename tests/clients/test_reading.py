@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.test_runapy import api_of, client_of, runai
+from tests.clients.test_runapy import _Lazily, api_of, client_of
 from tests.support.web_server import WebServer, web_server
 
 if TYPE_CHECKING:
+    import runai
     from runai.runai_client import RunaiClient
+else:
+    runai = _Lazily()
 
 READS = [line.split() for line in Path(__file__).with_name("reads.txt").read_text().splitlines()]
 ELSEWHERE = {
@@ -42,7 +45,7 @@ TELEMETRY = {"get_workloads_telemetry": "WORKLOADS_COUNT", "get_node_telemetry":
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
-    with web_server(tmp_path_factory.mktemp("reads"), everything=True) as server:
+    with web_server(tmp_path_factory.mktemp("reads"), TESTS_EVERYTHING="1") as server:
         with server.client() as http:
             about = {"name": "cap", "scope": "project", "projectId": int(server.project)}
             rules = {"rules": {"worker": {"numWorkers": {"max": 8}}}}

@@ -1,6 +1,7 @@
 """The fields of clusters in a real browser: rows of several cells, wide and on a phone."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -223,8 +224,10 @@ def test_a_storage_class_is_chosen_by_keyboard(
     open_page: Opener, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the class asks, allows and limits is there at once, and the focus stays."""
-    classes = [{"name": "fast", "provisioner": "csi.example", "default": True},
-               {"name": "slow", "provisioner": "csi.example"}]  # fmt: skip
+    classes: list[dict[str, Any]] = [
+        {"name": "fast", "provisioner": "csi.example", "default": True},
+        {"name": "slow", "provisioner": "csi.example"},
+    ]
     storage.store(world.cluster, classes)
     asked = [{"key": "tier", "display": "Tier", "required": True}]
     row = StorageClass.objects.get(name="slow")

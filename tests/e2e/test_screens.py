@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.product import ADMINISTRATOR, RESEARCHER, Product
-from tests.support.screens import assert_screen
+from tests.support.screens import Watch, assert_screen
 
 Windows = Callable[..., Page]
 LONG = "averylongworkloadnamewithoutanyhyphenatallinitxyz01"
@@ -72,6 +72,16 @@ def test_signing_in(window: Windows) -> None:
     assert_screen(page, "sign in refused", is_signed_in=False)
     page.goto("/enter/no-such-link")
     assert_screen(page, "spent link", is_signed_in=False)
+
+
+def test_the_api_is_browsed_without_a_file_from_elsewhere(window: Windows) -> None:
+    """The page is Swagger UI's: its structure is judged by nobody here, its errors are."""
+    page = window(user=ADMINISTRATOR)
+    page.goto("/api/v1/docs#/workloads/createDistributed")
+    expect(page.get_by_test_id("page-api")).to_have_attribute("data-state", "ready")
+    body = page.locator("#operations-workloads-createDistributed .opblock-body")
+    expect(body).to_contain_text("The master set up like the workers")
+    assert Watch.of(page).lines == []
 
 
 def test_the_empty_product(window: Windows, product: Product) -> None:

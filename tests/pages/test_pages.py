@@ -4,6 +4,7 @@ import gzip
 import re
 from collections.abc import Callable
 from html import unescape
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -344,9 +345,10 @@ def test_a_reason_that_the_table_cuts_can_be_read_in_full(
 
 
 def test_the_page_of_tokens_leads_to_the_contract_of_the_api(person: Client) -> None:
-    address = "/api/v1/openapi.yaml"
-    assert f'href="{address}"' in person.get("/account/tokens").content.decode()
-    assert person.get(address).content.startswith(b"openapi: 3.1")
+    pages = ["/account/tokens", "/api/v1/docs", "/api/v1/openapi.yaml"]
+    for page, leads_to in pairwise(pages):
+        assert f'href="{leads_to}"' in person.get(page).content.decode()
+    assert person.get(pages[-1]).content.startswith(b"openapi: 3.1")
 
 
 @pytest.mark.parametrize("days", ["", "91", "-7", "seven", "٣٠", "9" * 5000])

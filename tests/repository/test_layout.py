@@ -18,6 +18,7 @@ VENDORED = ("static/vendor/", "tests/support/vendor/")
 BUILT = (
     "static/css/app.css",
     "static/js/shell.js",
+    "static/js/live-home.js",
     "static/js/live-table.js",
     "static/js/live-page.js",
     "cli/gangline_sdk/models.py",

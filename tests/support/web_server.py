@@ -115,17 +115,15 @@ class WebServer:
 
 
 @contextmanager
-def web_server(
-    folder: Path, *, everything: bool = False, **environment: str
-) -> Iterator[WebServer]:
+def web_server(folder: Path, **environment: str) -> Iterator[WebServer]:
     """A server on a fresh database: SQLite in ``folder`` unless GANGLINE_DATABASE_URL is given.
 
-    ``everything``: with one object of every resource in it.
+    ``TESTS_EVERYTHING="1"``: with one object of every resource in it.
     """
     own = _environment(folder, environment)
     made = subprocess.run(
         [sys.executable, "-c", _WORLD],
-        env=own | ({"TESTS_EVERYTHING": "1"} if everything else {}),
+        env=own,
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -74,6 +74,18 @@ def test_a_gang_of_mxnet_ends_as_soon_as_a_server_fails(engine: KubernetesEngine
     ]
 
 
+@pytest.mark.thorough
+def test_ranks_over_gloo_complete_while_their_meeting_is_still_served(
+    engine: KubernetesEngine,
+) -> None:
+    """They are a JobSet, whose launcher nobody waits for."""
+    said = {"launcher": "gloo", "command": "python3 behave succeed"}
+    workload = engine.submit("hvd", framework="MPI", behave="succeed", said=said)
+    engine.until(workload, "Completed")
+    workers = Replica.objects.filter(attempt__workload=workload, role="worker")
+    assert {(pod.state, pod.exit_code) for pod in workers} == {("Succeeded", 0)}
+
+
 @pytest.mark.parametrize(
     ("framework", "configuration"),
     [

@@ -1,6 +1,7 @@
 """An interactive session runs until one of its limits ends it, and says which."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def until(workload: Workload, status: str) -> None:
     wait_for(works, seconds=10, what=f"{status} of {workload}")
 
 
-def running(engine: Engine, **limits: int) -> Workload:
+def running(engine: Engine, **limits: Any) -> Workload:
     workload = engine.workload(is_interactive=True, **limits)
     until(workload, "Running")
     return workload

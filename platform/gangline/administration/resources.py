@@ -117,7 +117,6 @@ class AuditLog(Resource[AuditEntry]):
     model = AuditEntry
     key = "audit"
     path = "settings/audit"
-    icon = "history"
     lede = "Who did what, when and from where. Entries are never changed."
     empty_text = "Every change and every sign-in is recorded here."
     verbs = frozenset({"view"})

@@ -223,21 +223,29 @@ def presentable(kind: ClusterKind, data: Any, names: Any) -> Any:
     return kept
 
 
-class NodePoolForm(ResourceForm):
+class OfClusterForm(ResourceForm):
+    """Of what one cluster holds: which one, and its name, are chosen once."""
+
     not_edited = frozenset({"cluster"})
 
+    def prepare(self) -> None:
+        self.clusters = self.places(Cluster.objects.order_by("name"))
+        self.fields["cluster"].queryset = self.clusters  # type: ignore[attr-defined]
+        if self.is_edit:
+            self.fields["name"].disabled = True
+        elif self.clusters.count() == 1:
+            self.initial.setdefault("cluster", self.clusters.get().pk)
+
+
+class NodePoolForm(OfClusterForm):
     class Meta:
         model = NodePool
         fields = ("cluster", "name", "label_key", "label_value", "network_topology", "description")
 
     def prepare(self) -> None:
-        clusters = self.places(Cluster.objects.order_by("name"))
-        self.fields["cluster"].queryset = clusters  # type: ignore[attr-defined]
-        if self.is_edit:
-            self.fields["name"].disabled = True
-        elif clusters.count() == 1:
-            self.initial.setdefault("cluster", clusters.get().pk)
-        known = NetworkTopology.objects.filter(cluster__in=clusters).order_by("cluster", "name")
+        super().prepare()
+        known = NetworkTopology.objects.filter(cluster__in=self.clusters)
+        known = known.order_by("cluster", "name")
         field: Any = self.fields["network_topology"]
         field.queryset = known.filter(cluster=self.instance.cluster) if self.is_edit else known
         field.empty_label = "None"
@@ -259,18 +267,9 @@ class Lines(forms.CharField):
         return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
 
 
-class NetworkTopologyForm(ResourceForm):
-    not_edited = frozenset({"cluster"})
+class NetworkTopologyForm(OfClusterForm):
     levels = Lines(help_text=str(NetworkTopology._meta.get_field("levels").help_text))
 
     class Meta:
         model = NetworkTopology
         fields = ("cluster", "name", "levels", "description")
-
-    def prepare(self) -> None:
-        clusters = self.places(Cluster.objects.order_by("name"))
-        self.fields["cluster"].queryset = clusters  # type: ignore[attr-defined]
-        if self.is_edit:
-            self.fields["name"].disabled = True
-        elif clusters.count() == 1:
-            self.initial.setdefault("cluster", clusters.get().pk)

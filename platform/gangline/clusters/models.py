@@ -1,6 +1,5 @@
 """Clusters, their credentials, checks, nodes, and objects on them."""
 
-import re
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -17,6 +16,7 @@ from gangline.drivers.registry import DRIVERS
 from gangline.lib.problems import Problem
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import ScopeKind
+from gangline.spec.placement import label_key_problem
 from gangline.spec.storage import SIZE_UNITS, size_problem
 from gangline.spec.storage_classes import ClassRules, Parameters
 from gangline.spec.types import quantity_bytes
@@ -217,7 +217,6 @@ class Orphan(models.Model):
         return bool(self.decided_at and self.seen_at > self.decided_at + ORPHAN_GOES_WITHIN)
 
 
-_KEY = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?/?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 SMALL_NAME = RegexValidator(
     r"\A[a-z]([-a-z0-9]*[a-z0-9])?\Z",
     "Use small letters, digits and hyphens, beginning with a letter.",
@@ -273,7 +272,13 @@ class NetworkTopology(Versioned):
 
 
 def _is_label(key: object) -> bool:
-    return isinstance(key, str) and len(key) <= LONGEST_KEY and bool(re.fullmatch(_KEY, key))
+    return isinstance(key, str) and label_key_problem(key) is None
+
+
+def label_key(key: str) -> None:
+    """Refuse what no label of a node can be called."""
+    if not _is_label(key):
+        raise ValidationError("This is not the key of a Kubernetes label.", "label")
 
 
 class NodePool(Versioned):
@@ -287,9 +292,7 @@ class NodePool(Versioned):
     label_key = models.CharField(
         max_length=LONGEST_KEY,
         blank=True,
-        validators=[
-            RegexValidator(rf"\A{_KEY}\Z", "This is not the key of a Kubernetes label.", "label")
-        ],
+        validators=[label_key],
         help_text="Nodes with this label belong to the pool.",
     )
     label_value = models.CharField(

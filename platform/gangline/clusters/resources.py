@@ -37,23 +37,12 @@ from gangline.web import components, formats
 from . import checks, connections, credentials, nodes, panels, services, twins
 from .connections import facts_of
 from .models import DEFAULT_POOL, Cluster, Credential, NetworkTopology, Node, NodePool, Orphan
-from .selectors import health_of, visible_clusters
+from .selectors import cluster_choices, health_of, visible_clusters
 from .storage_classes import StorageClasses
 from .topologies import NetworkTopologies
 
 forgetting = Signal()
 """Sent with ``cluster`` within the transaction that forgets it with all that is on it."""
-
-
-def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
-    """The clusters that a list can be narrowed to."""
-    rows = visible_clusters(user).order_by("name").values_list("pk", "name")
-    return [(str(pk), name) for pk, name in rows]
-
-
-def sees_details(user: User, cluster: Cluster) -> bool:
-    """Whether the person sees how Gangline signs in, the check and what is unmanaged."""
-    return can(user, Permission.CLUSTER_VIEW, cluster.scope)
 
 
 def _health(row: Cluster) -> SafeString:
@@ -110,7 +99,6 @@ class Clusters(Resource[Cluster]):
     model = Cluster
     key = "cluster"
     path = "clusters"
-    icon = "server"
     lede = "Where workloads run."
     empty_text = "Clusters with a project of yours appear here. Ask an administrator for a role."
     delete_text = (
@@ -246,7 +234,6 @@ class NodePools(Resource[NodePool]):
     model = NodePool
     key = "node_pool"
     path = "node-pools"
-    icon = "server"
     lede = "Nodes of a cluster that share a label. Quota is given out by pool."
     form = "gangline.clusters.forms.NodePoolForm"
     nav = Nav(group="Infrastructure", icon="stack", order=20)
@@ -337,7 +324,6 @@ class Nodes(Resource[Node]):
     model = Node
     key = "node"
     path = "nodes"
-    icon = "server"
     lede = "Machines of the clusters, as the last look found them."
     empty_text = "The nodes of a cluster are listed here once it is connected."
     nav = Nav(group="Infrastructure", icon="cpu", order=30)

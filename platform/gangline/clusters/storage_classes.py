@@ -93,7 +93,6 @@ class StorageClasses(Resource[StorageClass]):
     key = "storage_class"
     entity = "cluster"
     path = "storage-classes"
-    icon = "database"
     lede = "Where volumes of workloads come from, and what may be asked of each class."
     empty_text = "The storage classes of a Kubernetes cluster are listed here once it is checked."
     verbs = frozenset({"view", "edit"})

@@ -14,7 +14,7 @@ from gangline.resources.tables import column, name_column, table
 from gangline.tables import filters
 
 from .models import NetworkTopology, NodePool
-from .selectors import visible_clusters
+from .selectors import cluster_choices
 
 
 def _levels(row: NetworkTopology) -> str:
@@ -26,7 +26,6 @@ class NetworkTopologies(Resource[NetworkTopology]):
     key = "network_topology"
     entity = "node_pool"
     path = "network-topologies"
-    icon = "stack"
     lede = "Which labels of nodes tell how near they are. Workloads can ask to stay within a level."
     empty_text = "A network topology names labels of nodes, from the farthest level to the closest."
     form = "gangline.clusters.forms.NetworkTopologyForm"
@@ -58,8 +57,7 @@ class NetworkTopologies(Resource[NetworkTopology]):
         return super().rows(user).prefetch_related("pools")
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
-        rows = visible_clusters(user).order_by("name").values_list("pk", "name")
-        return {"cluster": [(str(pk), name) for pk, name in rows]}
+        return {"cluster": cluster_choices(user)}
 
     def facts_of(self, request: HttpRequest, obj: NetworkTopology) -> Sequence[tuple[str, Any]]:
         levels = format_html_join("", "<div>{}</div>", ((one,) for one in obj.levels))

@@ -33,7 +33,7 @@ _TRAINING = {
 _LOGIN = {"user": USER, "password": "correct horse battery staple"}
 _QUOTA = {"gpu": {"deserved": 2, "limit": 4}}
 
-EXAMPLES: Mapping[str, Mapping[str, Bodies]] = MappingProxyType(
+EXAMPLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "createDistributed": {
             "The master set up like the workers": {

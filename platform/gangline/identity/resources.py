@@ -36,7 +36,6 @@ class IdentityProviders(TenantWide[IdentityProvider]):
     key = "identity_provider"
     path = "identity-providers"
     lookup = "alias"
-    icon = "link"
     seen_from_anywhere = False
     lede = "Where people sign in with the account of their company, by OpenID Connect."
     empty_text = "With one, people sign in with their company’s account and bring their groups."

@@ -70,7 +70,8 @@ def _stored(scope: Scope) -> Iterable[Quota]:
 def new_quota(node: Node, pool: NodePool) -> Quota:
     """A project begins with no GPU of its own, a department with whatever there is."""
     gpus = Decimal(0) if isinstance(node, Project) else None
-    return Quota(node_pool=pool, gpus=gpus, scope_id=node.scope_id if node.pk else None)
+    scope = {"scope_id": node.scope_id} if node.pk else {}
+    return Quota(node_pool=pool, gpus=gpus, **scope)
 
 
 def stored_quotas(cluster: Cluster) -> dict[tuple[int, int], Quota]:

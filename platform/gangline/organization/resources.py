@@ -18,7 +18,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.connections import names_node_types, namespaces_of, queue_problem
 from gangline.clusters.models import Cluster
-from gangline.clusters.resources import cluster_choices
+from gangline.clusters.selectors import cluster_choices
 from gangline.db.expressions import total
 from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire

@@ -75,7 +75,7 @@ class PermittedScopes(APIView):
         operation_id="permittedScopes", request=None, responses={200: None, **errors(400)}
     )
     def post(self, request: Request) -> Response:
-        kinds = {kind: entity for entity, (kind, _) in RESOURCE_TYPES.items()}
+        kinds = {kind: entity for kind, (entity, _) in RESOURCE_TYPES.items()}
         given = request.data if isinstance(request.data, dict) else {}
         entity = kinds.get(str(given.get("resourceType")))
         if entity is None:

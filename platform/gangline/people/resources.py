@@ -81,7 +81,6 @@ class Users(TenantWide[User]):
     path = "users"
     lookup = "uid"
     name_field = "username"
-    icon = "users"
     create_label = submit_label = "Invite user"
     lede = "Everyone who can sign in. Access rules decide what they may do."
     empty_text = "Invite users with a link. They choose their own password."
@@ -186,7 +185,6 @@ class Groups(TenantWide[Group]):
     model = Group
     key = "group"
     path = "groups"
-    icon = "users"
     lede = "People who get the same roles. A rule for a group holds for each of its members."
     empty_text = "With a group, one access rule is enough for a whole team."
     form = "gangline.people.forms.GroupForm"
@@ -238,7 +236,6 @@ class Roles(TenantWide[CustomRole]):
     model = CustomRole
     key = "role"
     path = "roles"
-    icon = "tag"
     form = "gangline.people.forms.RoleForm"
     form_template = "people/role_form.html"
     lede = "A role is a set of permissions. Access rules give it to users and groups."
@@ -319,7 +316,6 @@ class AccessRules(Resource[AccessRule]):
     model = AccessRule
     key = "access_rule"
     path = "access-rules"
-    icon = "lock"
     name_field = "subject"
     lede = "Who has which role where. A rule holds in its place and everything below it."
     empty_text = "A rule gives a user or a group a role in one place and everything below it."

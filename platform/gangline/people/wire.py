@@ -18,24 +18,34 @@ TENANT_ID = 1
 """Clients expect a number; there is one tenant."""
 
 RESOURCE_TYPES = {
-    "workload": ("workloads", "workload"),
-    "template": ("templates", "workload-asset"),
-    "credential": ("credentials", "workload-asset"),
+    "workloads": ("workload", "workload"),
+    "templates": ("template", "workload-asset"),
+    "environments": ("environment", "workload-asset"),
+    "compute-resources": ("compute", "workload-asset"),
+    "pvc-assets": ("data_source", "workload-asset"),
+    "git-assets": ("data_source", "workload-asset"),
+    "host-path-assets": ("data_source", "workload-asset"),
+    "nfs-assets": ("data_source", "workload-asset"),
+    "s3-assets": ("data_source", "workload-asset"),
+    "cm-volume-assets": ("data_source", "workload-asset"),
+    "secret-volume-assets": ("data_source", "workload-asset"),
+    "datavolumes": ("data_volume", "workload-asset"),
+    "credentials": ("credential", "workload-asset"),
     "project": ("project", "organization"),
     "department": ("department", "organization"),
-    "policy": ("policies", "organization"),
-    "setting": ("settings", "organization"),
-    "audit": ("events-history", "organization"),
+    "policies": ("policy", "organization"),
+    "settings": ("setting", "organization"),
+    "events-history": ("audit", "organization"),
     "cluster": ("cluster", "physical-resource"),
-    "node_pool": ("nodepools", "physical-resource"),
-    "node": ("nodes", "physical-resource"),
-    "user": ("users", "iam"),
-    "role": ("roles", "iam"),
-    "access_rule": ("access_rules", "iam"),
-    "service_account": ("service-account", "iam"),
-    "access_key": ("access-keys", "iam"),
+    "nodepools": ("node_pool", "physical-resource"),
+    "nodes": ("node", "physical-resource"),
+    "users": ("user", "iam"),
+    "roles": ("role", "iam"),
+    "access_rules": ("access_rule", "iam"),
+    "service-account": ("service_account", "iam"),
+    "access-keys": ("access_key", "iam"),
 }
-"""What clients call the entities that they know, and the group they look for them in."""
+"""By the name that clients have for it: the entity, and the group they look for it in."""
 ACTIONS = {
     "view": "read",
     "create": "create",
@@ -49,7 +59,7 @@ def wire_permissions(permissions: Iterable[Permission]) -> list[dict[str, Any]]:
     """As clients know them; what they have no word for is left out."""
     held = set(permissions)
     found = []
-    for entity, (kind, group) in RESOURCE_TYPES.items():
+    for kind, (entity, group) in RESOURCE_TYPES.items():
         verbs = {ACTIONS[one.verb] for one in held if one.entity == entity and one.verb in ACTIONS}
         if verbs:
             found.append(

@@ -106,7 +106,6 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
     model = ServiceAccount
     key = "service_account"
     path = "service-accounts"
-    icon = "code"
     lede = "Users for scripts and other programs. Access rules give them roles."
     empty_text = "A script that signs in with a service account does not depend on one person."
     delete_text = "Programs that use it are signed out at once, and its access rules are removed."
@@ -165,7 +164,6 @@ class AccessKeys(ClientSecrets[AccessKey]):
     model = AccessKey
     key = "access_key"
     path = "access-keys"
-    icon = "key"
     own_path = "user"
     lede = "Let your own scripts sign in with your rights."
     empty_text = "A script that signs in with an access key may do what you may do."

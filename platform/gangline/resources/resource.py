@@ -115,7 +115,6 @@ class Resource(Generic[M]):
     """What its permissions begin with; the key unless set."""
     path: str = ""
     """Below ``/``: ``departments``."""
-    icon: str = "list-details"
     lede: str = ""
     """One sentence below the title of the list."""
     list_template: str = "resources/list.html"

@@ -44,10 +44,6 @@ class Row:
     of: str = ""
     removed: bool = False
 
-    def same_texts(self, texts: Mapping[str, str]) -> bool:
-        """Whether it says what ``texts`` say; an empty text is the same as none."""
-        return same_texts(self.texts, texts)
-
     @property
     def blank(self) -> bool:
         said = (text for name, text in self.texts.items() if not name.endswith((UNIT, ASIDE)))

@@ -13,9 +13,10 @@ from gangline.drivers.mapping import Table, To, paths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import PullSecret
 from gangline.spec.placement import ExtendedResource, NodePoolName, Toleration
+from gangline.spec.replica import Annotation, Label
 from gangline.spec.security import Capability, group_ids
 from gangline.spec.types import split_command
-from gangline.spec.workload import Annotation, Label, WorkerSpec
+from gangline.spec.workload import WorkerSpec
 
 from . import environment, placement, quantities
 

@@ -11,9 +11,10 @@ from gangline.spec.base import SpecModel
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.problems import Role
+from gangline.spec.replica import Annotation, Label
 from gangline.spec.tools import ExposedUrl
 from gangline.spec.types import quantity_bytes, split_command
-from gangline.spec.workload import Annotation, Label, ReplicaSpec, WorkerSpec
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
 FORM = "gangline.dev/local/v1"
 SCHEME = "local://"

@@ -67,10 +67,6 @@ class ProbedRuntime:
     def reference(self) -> str:
         return SCHEME + self.name
 
-    @property
-    def search_path(self) -> str:
-        return search_path(Path(self.path))
-
 
 def search_path(python: Path) -> str:
     """Return the PATH under which a runtime's programs run: its own come first."""

@@ -12,9 +12,10 @@ from gangline.spec import lengths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.placement import NodePoolName
+from gangline.spec.replica import Annotation, Label
 from gangline.spec.slurm import SCRIPT, VALUES, Module, SbatchOption
 from gangline.spec.types import quantity_bytes, split_command
-from gangline.spec.workload import Annotation, Label, ReplicaSpec
+from gangline.spec.workload import ReplicaSpec
 
 from . import data
 
