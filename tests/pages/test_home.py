@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from assets.models import Template
+from gangline.clusters.models import Cluster, Credential
 from gangline.db.clock import db_now
 from gangline.organization.models import Project
 from gangline.people.services import give
@@ -167,6 +168,9 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
+    Cluster.objects.update(credential_at=db_now(), last_ok_at=None)
+    Credential.objects.create(cluster=world.cluster, sealed=b"", added_at=db_now())
+    assert not steps(admin, "set-up")["Connect a cluster"], "one that never answered"
     assert "Create project team-a" in admin.get("/").content.decode()
 
 
