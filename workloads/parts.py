@@ -143,7 +143,7 @@ def draw_parts(
         "allowed": [action.name for action in allowed],
         "status_html": status_cell(row),
         "pods_html": pods_cell(row),
-        "duration_html": duration_cell(row),
+        "duration_html": duration_cell(row, coarse=False),
         "tries": details.tries_in_words(workload),
         "title": Reason(workload.reason_code, workload.reason_params).title,
         "is_over": workload.status in ENDED,

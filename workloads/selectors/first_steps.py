@@ -58,7 +58,9 @@ def _with_policy(user: User) -> int | None:
 
 
 def _looked(user: User, sample: Template) -> bool:
-    """Whether the person has the sample in the form: any other draft does not count."""
+    """Whether the person has the sample in the form, or has made another workload there."""
+    if Workload.objects.filter(owner=user, channel="form").exclude(template=sample).exists():
+        return True
     drafts = Draft.objects.filter(owner=user, inputs__setup__templateId__text=str(sample.pk))
     return any(not draft.is_untouched for draft in drafts.only("versions"))
 

@@ -198,16 +198,17 @@ class ClusterForm(ResourceForm):
             return sections
         own, *others = sections
         known = self.kind.connection.model_fields
-        first, rest = [], []
-        for field in (field for section in others for field in section.fields):
-            extra: dict[str, Any] = known[field.path].json_schema_extra or {}
+        first: dict[str, list[FieldView]] = {}
+        rest = []
+        for section, field in ((one, field) for one in others for field in one.fields):
+            extra: dict[str, Any] = known[field.path].json_schema_extra or {}  # type: ignore[assignment]
             if extra.get("comes_first"):
-                first.append(field)
+                first.setdefault(section.id, []).append(field)
             else:
                 changed = field.text != str(known[field.path].default)
                 rest.append(replace(field, is_advanced=True, is_set=changed))
         self.later = SectionView("later", "", rest)
-        return [replace(own, fields=[*own.fields, *first])]
+        return [own, *(replace(o, fields=first[o.id]) for o in others if o.id in first)]
 
 
 def presentable(kind: ClusterKind, data: Any, names: Any) -> Any:
