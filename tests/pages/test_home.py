@@ -200,7 +200,7 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
     Cluster.objects.update(credential_at=db_now(), last_ok_at=None)
-    Credential.objects.create(cluster=world.cluster, sealed=b"", added_at=db_now())
+    Credential.objects.create(cluster=world.cluster, sealed="", added_at=db_now())
     assert not steps(admin, "set-up")["Connect a cluster"], "one that never answered"
     assert "Create project team-a" in admin.get("/").content.decode()
 
