@@ -114,7 +114,7 @@ class AssetForm(MakesCredentials, PartOfSpec):
         super().__init__(*args, **kwargs)
 
     def prepare(self) -> None:
-        places = self.places(Scope.objects.order_by("kind", "name"), within="self")
+        places = self.scopes()
         field = self.fields["scope"]
         field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         self.kind = kind_of(self._meta.model)

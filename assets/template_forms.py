@@ -37,6 +37,8 @@ MODE = "~mode"
 """Ends the name of the control that says what may be done with a field."""
 APPLY, UNLINK = "apply", "unlink"
 ROLES = (Role.WORKER, Role.MASTER)
+_FIRST = ("Environment", "Compute")
+"""Titles of the sections with which a blank one begins."""
 _MODE_WORDS = {"": "Can be changed", Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
 
 
@@ -70,7 +72,7 @@ class TemplateForm(MakesCredentials):
         super().__init__(*args, initial=given, **more)
 
     def prepare(self) -> None:
-        places = self.places(Scope.objects.order_by("kind", "name"), within="self")
+        places = self.scopes()
         field = self.fields["scope"]
         field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         self.initial.setdefault("different", self._begun("master") == Template.Master.DIFFERENCES)
@@ -318,6 +320,9 @@ class TemplateForm(MakesCredentials):
         found = [one for one in shown if one.fields]
         for role in self._roles:
             found += [self._of_role(role, one) for one in self._sections(role)]
+        if not any(one.held for one in found):
+            # A blank one begins with what every workload has.
+            found = [replace(one, held=None) if one.title in _FIRST else one for one in found]
         return found
 
     def _applying(self, view: FieldView) -> FieldView:
@@ -345,7 +350,13 @@ class TemplateForm(MakesCredentials):
         title = section.title
         if role is Role.MASTER:
             title = f"{half_title(role, self.text('framework'))}: {title.lower()}"
-        return replace(section, title=title, fields=[self._with_mode(f) for f in section.fields])
+        fields = [self._with_mode(f) for f in section.fields]
+        return replace(section, title=title, fields=fields, held=self._held(fields))
+
+    def _held(self, fields: Sequence[FieldView]) -> int:
+        """How many hold a value, link an asset or have a rule for those who use the template."""
+        holding = {*self.spec, *self.links, *(path for path, mode in self.modes.items() if mode)}
+        return sum(f.path in holding or bool(f.items) for f in fields)
 
     def _with_mode(self, view: FieldView) -> FieldView:
         if field_at(view.path) is None:

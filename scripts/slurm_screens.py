@@ -42,6 +42,7 @@ def take(product: Product, camera: Camera) -> None:
         page.locator("#f-name").fill("hpc")
         page.locator("#way-local").check()
         page.locator("#f-folder").fill(str(lab.folder / "runs"))
+        page.get_by_text("Advanced", exact=True).click()
         page.locator("#f-config").fill(str(lab.config))
         page.get_by_role("button", name="Connect").click()
         checked(page, timeout=40_000)

@@ -93,19 +93,22 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
-    title: str
-    segments: list[Segment]
-    outcome: str
-
-
-@dataclass(frozen=True, slots=True)
 class Axis:
-    """The time from the beginning of the oldest attempt shown, for all of them."""
+    """From its beginning to its end."""
 
     begins: datetime
     ends: datetime | None
     """None: until now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One attempt on a scale of its own: a pause between two would make slivers of both."""
+
+    title: str
+    segments: list[Segment]
+    outcome: str
+    axis: Axis
 
 
 def permissions(user: User, workload: Workload) -> frozenset[Permission]:
@@ -140,7 +143,7 @@ def draw_parts(
         "allowed": [action.name for action in allowed],
         "status_html": status_cell(row),
         "pods_html": pods_cell(row),
-        "duration_html": duration_cell(row),
+        "duration_html": duration_cell(row, coarse=False),
         "tries": details.tries_in_words(workload),
         "title": Reason(workload.reason_code, workload.reason_params).title,
         "is_over": workload.status in ENDED,
@@ -228,21 +231,17 @@ def _by_day(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
 
 
 def _timeline(attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """The strips of the attempts on one axis, and the tones that they use."""
-    lines = [details.timeline(attempt) for attempt in attempts]
-    begins = min(line.stretches[0].begins for line in lines)
-    last = [line.stretches[-1].ends for line in lines]
-    ends = None if None in last else max(at for at in last if at is not None)
-    axis = Axis(begins, ends)
+    """The strips of the attempts, and the tones that they use."""
     now = timezone.now()
-    strips = [_strip(line, axis, now) for line in lines]
+    strips = [_strip(details.timeline(attempt), now) for attempt in attempts]
     tones = {segment.tone for strip in strips for segment in strip.segments}
     failed = any(strip.outcome == "Failed" for strip in strips)
     legend = [(tone, word) for tone, word in _LEGEND if tone in tones or (failed and tone == "bad")]
-    return {"strips": strips, "axis": axis, "legend": legend}
+    return {"strips": strips, "legend": legend}
 
 
-def _strip(timeline: details.Timeline, axis: Axis, now: datetime) -> Strip:
+def _strip(timeline: details.Timeline, now: datetime) -> Strip:
+    axis = Axis(timeline.stretches[0].begins, timeline.stretches[-1].ends)
     total = max(((axis.ends or now) - axis.begins).total_seconds(), 0.001)
     segments = []
     for stretch in timeline.stretches:
@@ -255,7 +254,7 @@ def _strip(timeline: details.Timeline, axis: Axis, now: datetime) -> Strip:
         segments.append(
             Segment(x, width, stretch.tone, stretch.word, span, stretch.begins, stretch.ends)
         )
-    return Strip(timeline.title, segments, timeline.attempt.outcome)
+    return Strip(timeline.title, segments, timeline.attempt.outcome, axis)
 
 
 def first_pod(text: str) -> int:

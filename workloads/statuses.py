@@ -78,6 +78,11 @@ ENDED = frozenset({"Stopped", "Failed", "Completed"})
 """Statuses in which nothing runs and nothing will by itself."""
 
 
+def statuses_with(action: str) -> tuple[str, ...]:
+    """The words of those that offer ``action``."""
+    return tuple(word for word, status in STATUSES.items() if action in status.actions)
+
+
 def statuses_of(pill: str) -> tuple[str, ...]:
     """The words behind one pill; empty for a pill that does not exist."""
     return tuple(word for word, status in STATUSES.items() if status.pill == pill)

@@ -76,11 +76,11 @@ def _created(row: ListRow) -> SafeString:
     return two_lines(components.time_ago(row.created_at), row.owner_name)
 
 
-def duration_cell(row: ListRow) -> SafeString | str:
+def duration_cell(row: ListRow, *, coarse: bool = True) -> SafeString | str:
     """How long it ran without its pauses; the script adds minutes while it runs."""
     if since := running_since(row.ran_seconds):
         return running_for(since)
-    return NONE if row.ran_seconds < 0 else formats.span(row.ran_seconds, coarse=True)
+    return NONE if row.ran_seconds < 0 else formats.span(row.ran_seconds, coarse=coarse)
 
 
 def _seconds(row: ListRow) -> int | None:

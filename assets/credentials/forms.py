@@ -174,7 +174,7 @@ class CredentialForm(ValuesForm):
 
     def prepare(self) -> None:
         if "scope" in self.fields:
-            places = self.places(Scope.objects.order_by("kind", "name"), within="self")
+            places = self.scopes()
             field = self.fields["scope"]
             field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         if not self.is_edit:

@@ -25,7 +25,7 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import Value
 
 LOCAL = "local://"
-NO_PROJECT = "You can create workloads in none of the projects that it is for."
+NO_PROJECT = "You cannot create workloads in any of the projects it is for."
 
 
 def reason_against(

@@ -321,6 +321,13 @@ for (const event of ["change", "gangline:drawn", "gangline:dialog-open"]) docume
 followAll();
 }
 {
+/* Where one is stays in sight in the navigation, however long it is. */
+const showPlace = () => document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest" });
+
+document.getElementById("rail")?.addEventListener("toggle", showPlace);
+showPlace();
+}
+{
 /*
  * Tables of every list: selection with ranges and the bulk bar, the order in the column chooser,
  * and keys: / searches, j and k walk, x selects, Enter opens, n makes a new one, ? lists the keys.

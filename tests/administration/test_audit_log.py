@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from gangline.access.actor import Actor
+from gangline.administration.resources import RESULTS
 from gangline.audit import actions
 from gangline.audit.models import AuditEntry
 from gangline.audit.services import record
@@ -67,7 +68,9 @@ def test_every_action_that_can_be_stored_has_a_word_of_its_own_in_the_filter(wor
 def listed(client: Client, **query: str) -> list[str]:
     answer: Any = client.get("/settings/audit.csv", query)
     text = b"".join(answer.streaming_content).decode("utf-8-sig")
-    return [row["Object"] for row in csv.DictReader(io.StringIO(text))]
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["Result"] for row in rows} <= set(RESULTS.values()), "as the page says it"
+    return [row["Object"] for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,16 @@ def test_the_form_links_copies_and_keeps_what_was_typed(world: World, environmen
     assert Page(copy).one(name="worker.command~mode").inside[1].attributes["selected"] == ""
 
 
+def test_only_sections_that_hold_something_are_open(world: World) -> None:
+    client = Filler(world, "administrator").client
+    made = template(world, values={"worker.command": "python train.py"})
+    found = client.get(f"/templates/{made.pk}/edit").context["sections"]
+    assert {one.title for one in found if one.held} == {"Environment"}
+    assert {one.title: one.is_open for one in found}["Volumes"] is False
+    blank = client.get("/templates/new").context["sections"]
+    assert {"Environment", "Compute"} <= {one.title for one in blank if one.held is None}
+
+
 @pytest.mark.parametrize(("framework", "word"), [("MXNet", "Servers"), ("PyTorch", "Master")])
 def test_form_and_page_call_the_master_as_the_framework_does(
     world: World, framework: str, word: str

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from assets.models import Template
+from gangline.clusters.models import Cluster, Credential
 from gangline.db.clock import db_now
 from gangline.organization.models import Project
 from gangline.people.services import give
@@ -125,6 +126,37 @@ def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     assert steps(filler.client, "first-steps") == {}, "what is done goes away"
 
 
+def test_looking_around_is_done_by_a_workload_of_one_s_own_from_the_form(
+    world: World, sample: Template
+) -> None:
+    made = new_workload(
+        name="mine", project=world.vision, owner=world.people["researcher-vision"], values={}
+    )
+    Workload.objects.filter(pk=made.pk).update(channel="form")
+    assert steps(Filler(world).client, "first-steps")["Look around the form"]
+
+
+def test_home_lists_the_templates_that_were_used_last_and_then_the_sample(
+    world: World, sample: Template
+) -> None:
+    used, _ = (
+        make(
+            "template", scope=tenant_scope(), name=name, description="", framework="PyTorch",
+            configuration=WORKERS_AND_MASTER, master="same", values=sample.values,
+        )
+        for name in ("digits-torch", "a-first")
+    )  # fmt: skip
+    client = Filler(world).client
+    listed = [one.name for one in client.get("/").context["templates"]]
+    assert listed == ["digits-xgboost", "a-first", "digits-torch"]
+    made = new_workload(
+        name="mine", project=world.vision, owner=world.people["researcher-vision"], values={}
+    )
+    Workload.objects.filter(pk=made.pk).update(template=used)
+    listed = [one.name for one in client.get("/").context["templates"]]
+    assert listed == ["digits-torch", "digits-xgboost", "a-first"]
+
+
 def test_looking_around_opens_a_project_that_has_a_policy(world: World, sample: Template) -> None:
     filler = Filler(world)
     give(actor=None, user=world.people[filler.person], role="researcher", scope=world.nlp.scope)
@@ -167,6 +199,9 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
+    Cluster.objects.update(credential_at=db_now(), last_ok_at=None)
+    Credential.objects.create(cluster=world.cluster, sealed="", added_at=db_now())
+    assert not steps(admin, "set-up")["Connect a cluster"], "one that never answered"
     assert "Create project team-a" in admin.get("/").content.decode()
 
 

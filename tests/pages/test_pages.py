@@ -313,6 +313,19 @@ def test_the_question_about_several_names_them(
     assert page.count('aria-label="Breadcrumbs"') == 1
 
 
+def test_the_question_is_only_about_those_that_it_can_be_done_to(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    runs, over = make("runs", status="Running"), make("over", status="Completed")
+    posted = {"action": "stop", "id": [runs.pk, over.pk], "next": "/workloads"}
+    page = person.post("/workloads/bulk", posted)
+    question = page.context["question"]
+    assert (question.verb, question.items) == ("Stop 1 workload", ["runs"])
+    assert [value for name, value in question.fields() if name == "id"] == [str(runs.pk)]
+    posted["id"] = [over.pk]
+    assert person.post("/workloads/bulk", posted).status_code == 302
+
+
 def test_the_question_about_several_names_nobody_elses(
     world: World, make: Callable[..., Workload]
 ) -> None:

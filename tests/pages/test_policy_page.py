@@ -38,6 +38,22 @@ def test_lines_with_problems_stand_numbered_above_the_text(world: World) -> None
     assert 'aria-describedby="policy-lines"' in page
 
 
+@pytest.mark.parametrize(
+    ("person", "verbs"),
+    [("administrator", {"Write policy", "Edit"}), ("viewer-vision", {"Look"})],
+)
+def test_the_list_leads_to_writing_and_a_project_to_its_policy_and_workloads(
+    world: World, person: str, verbs: set[str]
+) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text="rules: {}\n")
+    client = Client()
+    client.force_login(world.people[person])
+    assert {row.verb for row in client.get("/policies").context["rows"]} == verbs
+    page = client.get(f"/projects/{world.vision.pk}").content.decode()
+    assert f'href="/policies/{world.vision.scope_id}"' in page
+    assert 'href="/workloads?project=vision"' in page
+
+
 @pytest.mark.parametrize("version", ["9" * 5000, "²", "-1", ""])
 def test_a_version_that_is_none_changes_nothing(world: World, version: str) -> None:
     client = Client()

@@ -122,8 +122,9 @@ def connect(page: Page, bed: Bed, *, prefix: str, name: str = CLUSTER) -> None:
     """Connect the bed as the restricted user and wait for the end of the check."""
     page.goto("/clusters/new")
     page.locator("#f-name").fill(name)
-    page.locator("#f-namespace_prefix").fill(prefix)
     page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
+    page.get_by_text("Advanced", exact=True).click()
+    page.locator("#f-namespace_prefix").fill(prefix)
     page.get_by_role("button", name="Connect").click()
     checked(page, timeout=PATIENCE)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")

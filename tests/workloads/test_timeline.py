@@ -1,5 +1,6 @@
 """The stretches of an attempt: when it waited, started and ran."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from gangline.db.clock import db_now
 from gangline.drivers.base import Observation, ObservedState
 from tests.support.engine import Engine, current_attempt
 from workloads.models import Attempt, Replica, Workload, running_since
+from workloads.parts import draw_parts
 from workloads.selectors import details
 from workloads.services import intents, observe
 from workloads.services.observe import Stamped
@@ -129,6 +131,24 @@ def test_a_stop_is_no_part_of_the_duration(stopped: Workload) -> None:
     clock.shift(timedelta(seconds=500))
     running = sum(s or 0 for word, s in _stretches(stopped) if word == "running")
     assert _duration(stopped) == running
+
+
+def test_each_attempt_has_a_scale_of_its_own(engine: Engine) -> None:
+    """Hours between two of them make no sliver of either."""
+    workload = engine.workload()
+    now = db_now()
+    for no, hours in ((2, 1), (1, 9)):
+        at = now - timedelta(hours=hours)
+        times = {"created_at": at, "started_at": at, "ended_at": at + timedelta(seconds=11)}
+        Attempt.objects.update_or_create(workload=workload, no=no, defaults=times)
+    drawn = draw_parts(
+        workload, may_act=frozenset(), tab="overview", first_pod=0, only=("timeline",)
+    )["timeline"]
+    widths = [
+        int(width) for width in re.findall(r'<rect class="tone-good" x="\d+" width="(\d+)"', drawn)
+    ]
+    assert len(widths) == 2
+    assert min(widths) > 900
 
 
 def test_the_pause_before_a_retry_is_no_part_of_the_duration(engine: Engine) -> None:

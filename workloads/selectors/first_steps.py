@@ -58,7 +58,9 @@ def _with_policy(user: User) -> int | None:
 
 
 def _looked(user: User, sample: Template) -> bool:
-    """Whether the person has the sample in the form: any other draft does not count."""
+    """Whether the person has the sample in the form, or has made another workload there."""
+    if Workload.objects.filter(owner=user, channel="form").exclude(template=sample).exists():
+        return True
     drafts = Draft.objects.filter(owner=user, inputs__setup__templateId__text=str(sample.pk))
     return any(not draft.is_untouched for draft in drafts.only("versions"))
 
@@ -98,7 +100,9 @@ def set_up(user: User) -> list[Step]:
     if user.preferences.get(SET_UP_HIDDEN) or not value_of(QUICK_START):
         return []
     done = {
-        ("Connect a cluster", "cluster-create"): Cluster.objects.exclude(credential=None),
+        ("Connect a cluster", "cluster-create"): Cluster.objects.exclude(credential=None).exclude(
+            last_ok_at=None
+        ),
         ("Make a project", "project-create"): Project.objects.exclude(created_by=None),
         ("Invite users", "user-create"): User.objects.exclude(created_by=None),
         ("Set a policy", "policy-list"): Policy.objects.exclude(updated_by=None),

@@ -217,14 +217,16 @@ def _cluster_bars(row: Cluster) -> Iterable[Bar]:
 
 
 def _quota_bars(project: Project, held: usage.Held) -> tuple[Bar, ...]:
-    """GPUs always; what has no quota only as it is used."""
+    """What has a quota, and GPUs where there are some; CPU cores where there is neither."""
     together = quotas.totals(quotas.quotas_of(project))
+    named = [name for name in _WORDS if together[name] is not None]
+    if "gpus" not in named and (project.cluster.gpu_count or held.gpus):
+        named = ["gpus", *named]
     return tuple(
         Bar(
-            label,
+            _WORDS[name],
             in_words(name, float(getattr(held, name)), together[name]),
-            bar(f"{label} of {project.name}", float(getattr(held, name)), together[name]),
+            bar(f"{_WORDS[name]} of {project.name}", float(getattr(held, name)), together[name]),
         )
-        for name, label in _WORDS.items()
-        if name == "gpus" or together[name] is not None
+        for name in named or ["cpus"]
     )

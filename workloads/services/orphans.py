@@ -116,7 +116,7 @@ def delete(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
     elif not isinstance(result, NotYet):
         _take_back(orphan)
         why = _why_not(result)
-        _record(actor, actions.ORPHAN_DELETE, cluster, orphan, result="denied", reason=why)
+        _record(actor, actions.ORPHAN_DELETE, cluster, orphan, result="failed", reason=why)
         raise CannotDelete(f"{orphan} was not deleted: {why}")
     return orphan
 

@@ -24,7 +24,7 @@ from gangline.web.confirm import Question, ask
 from workloads.models import Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import lifecycle
-from workloads.statuses import ENDED
+from workloads.statuses import ENDED, statuses_with
 
 MAX_BULK = 200
 MOST_NAMED = 10
@@ -41,6 +41,8 @@ class Verb:
     texts: tuple[str, str] = ("", "")
     """The consequence for one workload, and for several."""
     verb: str = ""
+    only: str = ""
+    """Why it is nothing for the rest of those that were chosen."""
     is_harmful: bool = False
 
     def text(self, is_several: bool) -> str:
@@ -61,10 +63,23 @@ VERBS: Mapping[str, Verb] = {
             " its last checkpoint if the program writes one.",
         ),
         "Stop",
+        "Only what waits or runs can be stopped.",
         is_harmful=True,
     ),
-    "resume": Verb(lifecycle.resume, "{} starts again.", "{} start again.", verb="Run"),
-    "rerun": Verb(lifecycle.rerun, "{} runs again.", "{} run again.", verb="Run again"),
+    "resume": Verb(
+        lifecycle.resume,
+        "{} starts again.",
+        "{} start again.",
+        verb="Run",
+        only="Only what is stopped can be run.",
+    ),
+    "rerun": Verb(
+        lifecycle.rerun,
+        "{} runs again.",
+        "{} run again.",
+        verb="Run again",
+        only="Only what has ended can run again.",
+    ),
     "delete": Verb(
         lifecycle.delete,
         "{} is being deleted.",
@@ -75,6 +90,7 @@ VERBS: Mapping[str, Verb] = {
             "Their pages and logs stay under Deleted for {days}, then they are erased.",
         ),
         "Delete",
+        "The rest is being deleted already.",
         is_harmful=True,
     ),
 }
@@ -108,22 +124,30 @@ def act_on_checked(request: HttpRequest) -> HttpResponse:
         messages.info(request, "Select workloads first.")
         return redirect(back)
     if verb.question and "sure" not in request.POST:
-        what = f"{len(ids)} workload{'s' if len(ids) > 1 else ''}"
-        hidden = {"id": ids, "action": action, "sure": "1", "next": back}
-        names, more, running = _named(actor, ids)
+        fitting = _fitting(actor, ids, action)
+        if not fitting:
+            messages.info(request, f"{left_out(len(ids), 0)} {verb.only}")
+            return redirect(back)
+        count, names = len(fitting), [row.name for row in fitting]
+        what = f"{count} workload{'s' if count > 1 else ''}"
+        hidden = {"id": [str(row.pk) for row in fitting], "action": action, "sure": "1"}
+        running = sum(row.status not in ENDED for row in fitting)
+        text = _consequence(verb, action, running, count)
+        if count < len(ids):
+            text = f"{text} {left_out(len(ids), count)} {verb.only}"
         return ask(
             request,
             Question(
-                items=names,
-                more=more,
+                items=names[:MOST_NAMED],
+                more=len(names[MOST_NAMED:]),
                 crumbs=crumbs((verb.verb, "")),
                 title=verb.question.format(what),
-                text=_consequence(verb, action, running, len(ids)),
+                text=text,
                 verb=f"{verb.verb} {what}",
                 action=reverse("workload-bulk"),
                 cancel_url=back,
                 is_harmful=verb.is_harmful,
-                hidden=hidden,
+                hidden=hidden | {"next": back},
             ),
         )
     done: list[Workload] = []
@@ -157,15 +181,21 @@ def _consequence(verb: Verb, action: str, running: int, count: int) -> str:
     return f"{some} will be stopped. {text}"
 
 
-def _named(actor: Actor, ids: list[str]) -> tuple[list[str], int, int]:
-    """The first few by name, as far as the person may see them, how many more there are, and how
-    many of all of them are not over."""
+def _fitting(actor: Actor, ids: list[str], action: str) -> list[Workload]:
+    """Those that the person may see and for which there is something to do, by name."""
     visible = visible_projects(actor.user, Permission.WORKLOAD_VIEW)
-    rows = Workload.objects.filter(pk__in=ids, project__in=visible, deleted_at__isnull=True)
-    found = list(rows.order_by("name", "pk").values_list("name", "status"))
-    names = [name for name, _ in found]
-    running = sum(status not in ENDED for _, status in found)
-    return names[:MOST_NAMED], len(names[MOST_NAMED:]), running
+    rows = Workload.objects.filter(
+        pk__in=ids, project__in=visible, deleted_at__isnull=True, status__in=statuses_with(action)
+    )
+    return list(rows.order_by("name", "pk").only("name", "status"))
+
+
+def left_out(chosen: int, fitting: int) -> str:
+    """``1 of the 4 chosen is left as it is.``"""
+    rest = chosen - fitting
+    if not fitting:
+        return "Nothing was done."
+    return f"{rest} of the {chosen} chosen {'is' if rest == 1 else 'are'} left out."
 
 
 def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> bool:

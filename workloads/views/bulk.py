@@ -22,8 +22,9 @@ from gangline.web.formats import grouped
 from workloads.models import BulkAction, ItemState, Workload
 from workloads.selectors import listing
 from workloads.services import bulk
+from workloads.statuses import statuses_with
 from workloads.tables import WORKLOADS
-from workloads.views.actions import VERBS, act_on_checked, back_from, crumbs
+from workloads.views.actions import VERBS, act_on_checked, back_from, crumbs, left_out
 
 MOST_SHOWN = 200
 
@@ -46,8 +47,9 @@ def _act_on_all(request: HttpRequest, actor: Actor, action: str) -> HttpResponse
     except ValueError:
         return HttpResponseBadRequest("since and key must be those of the page.")
     rows = _matching(actor.user, address, since)
+    chosen, rows = rows, rows.filter(status__in=statuses_with(action))
     if "sure" not in request.POST:
-        return ask(request, _question(request, action, rows.count(), back, key))
+        return ask(request, _question(request, action, (chosen.count(), rows.count()), back, key))
     try:
         made = bulk.begin(actor=actor, key=key, action=action, rows=rows, query=address)
     except bulk.TooMany:
@@ -104,15 +106,20 @@ def _matching(user: User, address: str, since: datetime) -> QuerySet[Workload]:
     return listed.fitting.filter(created_at__lte=since)
 
 
-def _question(request: HttpRequest, action: str, count: int, back: str, key: UUID) -> Question:
-    verb = VERBS[action]
+def _question(
+    request: HttpRequest, action: str, counts: tuple[int, int], back: str, key: UUID
+) -> Question:
+    """``counts``: how many match, and for how many of them there is something to do."""
+    verb, (chosen, count) = VERBS[action], counts
     what = f"{grouped(count)} workload{'' if count == 1 else 's'}"
     fits = 0 < count <= bulk.MOST
     kept = {name: request.POST.get(name, "") for name in ("all", "action", "address", "since")}
     text = f"{verb.text(True)} Each one is done in turn, in the background."
+    if count < chosen:
+        text = f"{text} {left_out(chosen, count)} {verb.only}"
     return Question(
         title=f"{verb.verb} all {what}?" if fits else f"{verb.verb} is not possible for {what}",
-        text=text.strip() if fits else _too_many(),
+        text=text.strip() if fits or not count else _too_many(),
         verb=f"{verb.verb} {what}" if fits else "Back",
         action=reverse("workload-bulk") if fits else back,
         cancel_url=back,

@@ -4,12 +4,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import get_text_list
 from django.views.decorators.http import require_POST, require_safe
 
+from assets.models import Template
 from assets.selectors.templates import usable_templates
 from gangline.access.actor import actor_of
 from gangline.access.grants import held_anywhere, who_can
@@ -25,6 +26,7 @@ from workloads.models import Draft, Workload
 from workloads.selectors import listing
 from workloads.selectors.first_steps import (
     HIDDEN,
+    SAMPLE,
     SET_UP_HIDDEN,
     first_steps,
     is_administrator,
@@ -77,7 +79,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "counts": {name: in_words(n) for name, n in found.items()},
         **_recent(visible, user),
         "drafts": Draft.objects.filter(owner=user, workload=None).order_by("-updated_at")[:RECENT],
-        "templates": usable_templates(user).order_by("name")[:MOST_TEMPLATES],
+        "templates": _templates(user),
         "projects": project_lines(user),
         "clusters": cluster_lines(clusters),
         "changes": latest_changes(user) if runs_it else (),
@@ -87,6 +89,15 @@ def home(request: HttpRequest) -> HttpResponse:
     }
     context["is_quiet"] = not any(context[name] for name in _RECENT)
     return render(request, "workloads/home.html", context)
+
+
+def _templates(user: User) -> QuerySet[Template]:
+    """Those that the person used last, then the sample, which runs anywhere."""
+    uses = Workload.objects.filter(owner=user, template=OuterRef("pk")).order_by("-created_at")
+    last = F("used_at").desc(nulls_last=True)
+    sample = Case(When(name=SAMPLE, then=0), default=1)
+    found = usable_templates(user).annotate(used_at=Subquery(uses.values("created_at")[:1]))
+    return found.order_by(last, sample, "name")[:MOST_TEMPLATES]
 
 
 def _givers() -> str:

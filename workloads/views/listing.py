@@ -37,6 +37,7 @@ from gangline.tables.pages import TablePage, with_address
 from gangline.tables.paging import BadCursor, page
 from gangline.tables.query import TableQuery, read
 from workloads.live import WorkloadListFeed, heads_of
+from workloads.models import Draft
 from workloads.selectors import listing
 from workloads.selectors.first_steps import sample_template
 from workloads.selectors.listing import ListRow
@@ -115,6 +116,7 @@ def workload_list(request: HttpRequest) -> HttpResponse:
         "live_after": {} if of_deleted else {str(scope): n for scope, n in heads.items()},
         "state": "empty" if table.is_empty else "ready",
         "may_create": may_create_somewhere(user),
+        "drafts": Draft.objects.filter(owner=user, workload=None).count(),
         "late": late_clusters(projects),
     }
     if table.is_new:

@@ -44,7 +44,7 @@ from workloads.wizard.written import strange_problems, text_of
 
 LAUNCHER = "launcher"
 SWITCHED_OFF = "Switched off by your administrator."
-NO_PROJECT = "A workload belongs to a project, and you can create workloads in none."
+NO_PROJECT = "A workload belongs to a project, and you cannot create workloads in any."
 
 _OF_SETUP = {"choices", "policy", "policy_here", "_of_template", "credentials", "offers"}
 _OF_SETUP |= {"_driver", "_node_pools", "_switched_off"}

@@ -60,6 +60,14 @@ def verb_of(entry: AuditEntry) -> str:
     return actions.in_words(entry.action)
 
 
+def result_of(entry: AuditEntry) -> str:
+    return RESULTS.get(entry.result, entry.result)
+
+
+def channel_of(entry: AuditEntry) -> str:
+    return CHANNELS.get(entry.channel, entry.channel)
+
+
 def kind_of(entry: AuditEntry) -> str:
     return capfirst(actions.kind_in_words(entry.object_type))
 
@@ -82,7 +90,7 @@ def _object_cell(entry: AuditEntry) -> SafeString:
 
 
 def _result_cell(entry: AuditEntry) -> SafeString:
-    return components.chip(RESULTS.get(entry.result, entry.result), _TONES.get(entry.result, ""))
+    return components.chip(result_of(entry), _TONES.get(entry.result, ""))
 
 
 def _scope_text(entry: AuditEntry) -> str:
@@ -119,16 +127,16 @@ class AuditLog(Resource[AuditEntry]):
         Column("time", "Time", _time_cell, sort="at", text=lambda entry: entry.at,
                descends_first=True, is_fixed=True, width="m"),
         column("person", "Person", "actor_name", sort="actor_name", width="l"),
-        column("action", "Action", "action", sort="action", cell=verb_of, width="l"),
+        column("action", "Action", "action", sort="action", cell=verb_of, text=verb_of,
+               width="l"),
         column("object", "Object", "object_name", cell=_object_cell),
-        Column("type", "Type", kind_of, text=lambda entry: entry.object_type, is_default=False),
+        Column("type", "Type", kind_of, text=kind_of, is_default=False),
         Column("id", "Object ID", lambda e: e.object_id, text=lambda e: e.object_id,
                is_default=False),
         Column("scope", "Scope", lambda e: _scope_text(e) or NONE, text=_scope_text,
                drops=2, is_named=True),
-        column("result", "Result", "result", cell=_result_cell, width="m", drops=1),
-        column("from", "From", "channel", cell=lambda e: CHANNELS.get(e.channel, e.channel),
-               width="m", drops=3),
+        column("result", "Result", "result", cell=_result_cell, text=result_of, width="m", drops=1),
+        column("from", "From", "channel", cell=channel_of, text=channel_of, width="m", drops=3),
         column("reason", "Reason", "reason", is_default=False),
         column("address", "Address", "address", is_default=False),
         column("request", "Request", "request_id", is_default=False),
@@ -172,10 +180,10 @@ class AuditLog(Resource[AuditEntry]):
         yield "Action", obj.action
         yield kind_of(obj), obj.object_name or obj.object_id
         yield "Scope", _scope_text(obj)
-        yield "Result", RESULTS.get(obj.result, obj.result)
+        yield "Result", result_of(obj)
         if obj.reason:
             yield "Reason", obj.reason
-        yield "From", CHANNELS.get(obj.channel, obj.channel)
+        yield "From", channel_of(obj)
         if obj.token_kid:
             yield "Token", obj.token_kid
         yield "Address", obj.address

@@ -31,7 +31,7 @@ def openapi_yaml(request: HttpRequest) -> HttpResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """The description to browse and to try out, as who is signed in or with a token."""
-    return render(request, "api/docs.html")
+    return render(request, "api/docs.html", {"description_url": "/api/v1/openapi.yaml"})
 
 
 @cache

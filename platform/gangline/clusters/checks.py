@@ -247,7 +247,7 @@ def _audit(actor: Actor, action: str, cluster: Cluster, health: Health) -> None:
             object_id=str(cluster.pk),
             object_name=cluster.name,
             scope=cluster.scope,
-            result="ok" if health.reachable else "denied",
+            result="ok" if health.reachable else "failed",
             reason=health.reason,
         )
     except DatabaseError:

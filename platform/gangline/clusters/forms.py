@@ -107,6 +107,8 @@ class ClusterForm(ResourceForm):
         kinds = connectable()
         self.kind = self.instance.engine if self.is_edit else kinds[0]
         self.credential: CredentialForm | None = None
+        self.later: SectionView | None = None
+        """What an administrator may leave as it is, after how Gangline signs in."""
         self.kinds: list[tuple[ClusterKind, bool]] = []
         """Those to choose from, and which one is chosen: `form.kind` is a field in templates."""
         if not self.is_edit:
@@ -140,6 +142,9 @@ class ClusterForm(ResourceForm):
                 o.value for o in choices[name] if not o.is_there and o.value != field.initial
             }
             field.widget.blocked = blocked
+            extra: dict[str, Any] = model.model_fields[name].json_schema_extra or {}  # type: ignore[assignment]
+            if self.is_edit and (told := extra.get("changed")):
+                field.help_text = f"{field.help_text} {told}"
         self.fields.update(made)
         self.sections = (("Cluster", ("name", "description", "when_unreachable")),)
         extras: dict[str, Any] = {
@@ -185,9 +190,25 @@ class ClusterForm(ResourceForm):
         return self.credential.parts() if self.credential is not None else {}
 
     def views(self) -> list[SectionView]:
+        """Of a new one only what nobody can leave as it is; `later` has the rest."""
         if self.is_bound:
             self.data = presentable(self.kind, self.data, self.fields)
-        return super().views()
+        sections = super().views()
+        if self.is_edit:
+            return sections
+        own, *others = sections
+        known = self.kind.connection.model_fields
+        first: dict[str, list[FieldView]] = {}
+        rest = []
+        for section, field in ((one, field) for one in others for field in one.fields):
+            extra: dict[str, Any] = known[field.path].json_schema_extra or {}  # type: ignore[assignment]
+            if extra.get("comes_first"):
+                first.setdefault(section.id, []).append(field)
+            else:
+                changed = field.text != str(known[field.path].default)
+                rest.append(replace(field, is_advanced=True, is_set=changed))
+        self.later = SectionView("later", "", rest)
+        return [own, *(replace(o, fields=first[o.id]) for o in others if o.id in first)]
 
 
 def presentable(kind: ClusterKind, data: Any, names: Any) -> Any:

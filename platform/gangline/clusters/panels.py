@@ -117,6 +117,16 @@ def sees_details(user: User, cluster: Cluster) -> bool:
     return can(user, Permission.CLUSTER_VIEW, cluster.scope)
 
 
+def advice(cluster: Cluster, progress: checks.Progress | None) -> tuple[str, str] | None:
+    """What keeps it from being connected, and what to do; None where nothing does."""
+    if progress is not None and not progress.is_running and not progress.is_trial:
+        failed = [step for step in progress.steps if step.state == State.FAILED]
+        if failed and not _is_outdated(progress, cluster):
+            return failed[0].sentence, failed[0].fix
+    found = health_of(cluster)
+    return (found.reason, "") if found.tone == "bad" and found.reason else None
+
+
 def head(request: HttpRequest, cluster: Cluster) -> dict[str, Any]:
     """Status and the button of the check."""
     user = request.user
@@ -124,6 +134,8 @@ def head(request: HttpRequest, cluster: Cluster) -> dict[str, Any]:
     is_checking = progress is not None and progress.is_running
     sees = isinstance(user, User) and sees_details(user, cluster)
     return {
+        "advice": advice(cluster, progress) if sees and not is_checking else None,
+        "checks_url": f"{reverse('cluster-detail', args=[cluster.pk])}/checks",
         "health": CHECKING if is_checking and sees else health_of(cluster),
         "kind": cluster.engine.label,
         "is_checking": is_checking,

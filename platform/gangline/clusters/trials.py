@@ -73,6 +73,6 @@ def _audit(actor: Actor, subject: Subject, outcome: Outcome) -> None:
         object_id=subject.id,
         object_name=subject.name,
         scope=subject.scope,
-        result="denied" if outcome.state is State.FAILED else "ok",
+        result="failed" if outcome.state is State.FAILED else "ok",
         reason=outcome.problem.told,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from gangline.spec.frameworks import framework_of
 
-NO_SCRIPTS = "It runs no scripts of sbatch: clusters of Slurm do."
+NO_SCRIPTS = "Scripts of sbatch run on Slurm clusters only."
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,6 +299,12 @@ class SectionView:
     id: str
     title: str
     fields: Sequence[FieldView]
+    held: int | None = None
+    """Of one that is folded while nothing is in it: how many of its fields hold something."""
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.held) or self.problems > 0
 
     @property
     def rows(self) -> list[list[FieldView]]:

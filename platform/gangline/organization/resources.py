@@ -9,6 +9,7 @@ from django.db.models import Count, Manager, OuterRef, QuerySet, Subquery, Sum, 
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can
@@ -63,6 +64,20 @@ def _new_project(above: str) -> Action:
         url=lambda row: f"{reverse('project-create')}?{above}={row.pk}",
         permission=Permission.PROJECT_CREATE,
     )
+
+
+POLICY = Action(
+    label="Policy",
+    icon="shield-check",
+    url=lambda row: reverse("policy-edit", args=[row.scope_id]),
+    permission=Permission.POLICY_VIEW,
+)
+WORKLOADS = Action(
+    label="Workloads",
+    icon="list-details",
+    url=lambda row: f"{reverse('workload-list')}?{urlencode({'project': row.name})}",
+    permission=Permission.WORKLOAD_VIEW,
+)
 
 
 class Units(Resource[M]):
@@ -123,7 +138,7 @@ class Departments(Units[Department]):
         ),
     )
     can_copy = True
-    actions = (_new_project("department"),)
+    actions = (_new_project("department"), POLICY)
     table = table(
         "departments",
         name_column("department", "Department"),
@@ -156,6 +171,7 @@ class Departments(Units[Department]):
 
 class Projects(Units[Project]):
     model = Project
+    actions = (WORKLOADS, POLICY)
     key = "project"
     path = "projects"
     lede = "Where people work: each with its members and its share of a cluster."

@@ -61,6 +61,8 @@ class PolicyRow:
     policy: Policy | None
     is_linked: bool
     """Whether the scope above has a policy page that this person may see."""
+    verb: str
+    """What the person may do with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +90,21 @@ class EffectiveRow:
 @require_safe
 def policy_list(request: HttpRequest) -> HttpResponse:
     """Every scope that may have a policy, and the one it has."""
-    scopes = _scopes(_user(request)).select_related("parent", "policy__updated_by")
+    user = _user(request)
+    scopes = _scopes(user).select_related("parent", "policy__updated_by")
+    may_write, may_edit = (
+        set(visible_scopes(user, one).values_list("pk", flat=True))
+        for one in (Permission.POLICY_CREATE, Permission.POLICY_EDIT)
+    )
     order = {kind: position for position, kind in enumerate(services.EDITABLE)}
     seen = {scope.pk for scope in scopes}
-    rows = [
-        PolicyRow(scope, getattr(scope, "policy", None), scope.parent_id in seen)
-        for scope in sorted(scopes, key=lambda s: (order[s.kind], s.name))
-    ]
+    rows = []
+    for scope in sorted(scopes, key=lambda s: (order[s.kind], s.name)):
+        policy = getattr(scope, "policy", None)
+        verb = "Write policy" if scope.pk in may_write else "Look"
+        if policy:
+            verb = "Edit" if scope.pk in may_edit else "Look"
+        rows.append(PolicyRow(scope, policy, scope.parent_id in seen, verb))
     state = "ready" if rows else "empty"
     return render(request, "policies/list.html", {"rows": rows, "state": state})
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, When
 from django.forms.models import construct_instance
 
 from gangline.access.actor import Actor
@@ -16,7 +16,7 @@ from gangline.db.versioned import Versioned
 from gangline.forms.bound import field_view, in_words, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
-from gangline.scopes.models import Scope
+from gangline.scopes.models import Scope, ScopeKind
 
 from .resource import Resource
 
@@ -73,6 +73,11 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         if within == "self":
             return rows.filter(pk__in=visible_scopes(self.actor.user, permission))
         return rows.filter(holds(self.actor.user, permission, within))
+
+    def scopes(self) -> QuerySet[Scope]:
+        """Where the actor may do this, projects first: what is chosen unasked reaches least far."""
+        narrow = Case(When(kind=ScopeKind.PROJECT, then=0), default=1)
+        return self.places(Scope.objects.order_by(narrow, "kind", "name"), within="self")
 
     def _post_clean(self) -> None:
         """ModelForm would judge the instance here; the service does, with everything else.

@@ -62,13 +62,15 @@ def _icon(sprite_url: str, name: str, label: str, css: str) -> SafeString:
 def status(value: Status, reason: str = "", *, badge: str = "", line: str = "") -> SafeString:
     """Shape, word and tone; the reason below; `badge` adds a word such as "No contact".
 
-    ``line`` of a log stands in place of the reason, which becomes its title.
+    ``line`` of a log stands in place of the reason; both are its title, for it may be cut.
     """
     head = _status(sprite(), value.tone, value.shape, value.word)
     below = SafeString("")
     if line:
         below = format_html(
-            '<code class="sub status-reason status-line" title="{}">{}</code>', reason, line
+            '<code class="sub status-reason status-line" title="{}">{}</code>',
+            f"{line}\n{reason}".strip(),
+            line,
         )
     elif reason:
         below = format_html('<span class="sub status-reason" title="{0}">{0}</span>', reason)

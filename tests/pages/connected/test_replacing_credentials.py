@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from gangline.audit.models import AuditEntry
-from gangline.clusters import credentials
+from gangline.clusters import checks, credentials
 from gangline.clusters.models import Cluster, Credential
+from gangline.drivers.checks import State
 from gangline.drivers.kubernetes import permissions, probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.kind import Kubernetes
 from gangline.drivers.kubernetes.steps import StepName
 from gangline.resources.services import make
 from tests.support.api_server import Script, answering
-from tests.support.connected import GROUPS, SECRET, Post, by_token, seen
+from tests.support.connected import GROUPS, SECRET, Post, browser, by_token, seen
 from tests.support.world import World
 
 pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
@@ -84,7 +85,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     assert says in page
     assert "The one that was there before is still used." in page
     last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
-    assert last.result == "denied"
+    assert last.result == "failed"
     assert "another" not in repr(last.detail)
 
 
@@ -158,3 +159,17 @@ def _time_is_over_before(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
         real(self, name, act)
 
     monkeypatch.setattr(probing._Look, "_guarded", guarded)
+
+
+def test_what_to_do_about_a_failed_check_stands_on_the_first_page(
+    world: World, post: Post, lab: Cluster, script: Script
+) -> None:
+    address = f"/clusters/{lab.pk}"
+    assert browser(world, "administrator").get(address).context["advice"] is None
+    script.allowed = False
+    post(f"{address}/check")
+    progress = checks.progress(Cluster.objects.get(pk=lab.pk))
+    assert progress is not None
+    failed = next(step for step in progress.steps if step.state == State.FAILED)
+    page = browser(world, "administrator").get(address)
+    assert page.context["advice"] == (failed.sentence, failed.fix)

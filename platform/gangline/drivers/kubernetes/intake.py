@@ -102,14 +102,17 @@ class KubernetesConnection(Settings):
         "",
         max_length=63,
         title="Scheduler",
-        description="Starts all pods of a workload at once. Existing workloads keep theirs.",
+        description="Starts all pods of a workload at once.",
+        json_schema_extra={"changed": "Existing workloads keep theirs."},
     )
     namespace_prefix: Annotated[str, AfterValidator(check_prefix)] = Field(
         PREFIX,
         title="Namespace prefix",
-        description="With gangline, project vision works in gangline-vision. Existing workloads"
-        " stay where they are; new ones use the new namespace.",
-        json_schema_extra={"mono": True},
+        description="With gangline, project vision works in gangline-vision.",
+        json_schema_extra={
+            "mono": True,
+            "changed": "Existing workloads stay where they are; new ones use the new namespace.",
+        },
     )
     gpu_resource: Annotated[str, AfterValidator(_gpu)] = Field(
         "",

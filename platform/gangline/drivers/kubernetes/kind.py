@@ -184,7 +184,7 @@ class Kubernetes(ClusterKind):
         found = [Option("", "The best that the cluster has", now)]
         for key, one in schedulers.ADAPTERS.items():
             title = f"{one.title[:1].upper()}{one.title[1:]}" if " " in one.title else one.title
-            note = "" if one.is_proven else "not proven live"
+            note = "" if one.is_proven else "experimental"
             is_there = listed is None or key in there
             if not is_there:
                 note = f"not there: the cluster does not serve {one.api}"

@@ -65,7 +65,7 @@ class SlurmConnection(Settings):
         title="Folder for runs",
         description="On the file system that login and compute nodes share, at the same path."
         " ~/ is the home of the account that submits.",
-        json_schema_extra=_ON_THE_CLUSTER,
+        json_schema_extra={**_ON_THE_CLUSTER, "comes_first": True},
     )
     programs: Annotated[str, AfterValidator(_optional)] = Field(
         "",

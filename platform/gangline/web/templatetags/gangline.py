@@ -300,9 +300,3 @@ def copy(text: str, label: str = "Copy") -> SafeString:
 def live_indicator(state: str = "live") -> SafeString:
     """{% live_indicator %}: scripts set data-state; see static/js/live-table.js."""
     return _draw("live_indicator", state=state)
-
-
-@register.simple_tag
-def skeleton(rows: int = 3) -> SafeString:
-    """{% skeleton 5 %}: the place of rows that are on their way."""
-    return _draw("skeleton", rows=range(rows))
