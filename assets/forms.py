@@ -11,7 +11,6 @@ from django.forms.utils import ErrorDict
 from django.http import QueryDict
 
 from assets import claims, trials
-from assets.credentials.choosing import unknown
 from assets.credentials.references import naming
 from assets.credentials.within import MakesCredentials, chosen, texts_of
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of
@@ -35,6 +34,8 @@ from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline.spec_forms.words import in_words
 
+SPEC = "spec."
+"""Begins the paths of problems with values, as clients know them."""
 APPLY = "apply"
 """Verb of the button that only draws the form anew, as one choice has others follow."""
 
@@ -129,14 +130,14 @@ class AssetForm(MakesCredentials, PartOfSpec):
         self.read_part(
             replace(
                 part,
-                notes=self.offered(self.own_notes),
+                notes=self.with_choices(self.own_notes),
                 makers=self.makers(Role.WORKER) if self._names_credentials else {},
             ),
             self.initial.get("values") or self.instance.values,
         )
 
     def take(self, role: Role, path: str, made: Any) -> str:
-        self.part = replace(self.part, notes=self.offered(self.own_notes))
+        self.part = replace(self.part, notes=self.with_choices(self.own_notes))
         self.inputs = self.naming(path, made)
         return dom_id(f"{role}.{path}")
 
@@ -176,10 +177,15 @@ class AssetForm(MakesCredentials, PartOfSpec):
         return any(path in (asked or ()) for path in naming())
 
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
-        found, place = list(self.kind.problems(values)), self.place
-        if found or place is None or self.is_edit:
-            return found
-        return list(unknown(values, place))
+        return self.kind.problems(values)
+
+    def refuse(self, problems: list[Problem]) -> None:
+        """What is wrong with the values stands at their fields."""
+        ours = [one for one in problems if one.path.startswith(SPEC)]
+        prefix = self.kind.wire_prefix
+        at = [p.at(role=Role.WORKER, path=prefix + p.path.removeprefix(SPEC)) for p in ours]
+        self.found = [*self.found, *at]
+        super().refuse([one for one in problems if one not in ours])
 
     def values(self) -> dict[str, Any]:
         return super().values() | {"values": self.spec}

@@ -183,7 +183,7 @@ class TemplateForm(MakesCredentials):
             policy=policy,
             standing=standing,
             framework=framework,
-            notes=self.offered(),
+            notes=self.with_choices(),
             makers=self.makers(role),
         )
 

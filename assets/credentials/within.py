@@ -126,7 +126,7 @@ class MakesCredentials(ResourceForm):
         """Forget what was judged: nothing was sent yet."""
         raise NotImplementedError
 
-    def offered(self, notes: Mapping[str, FieldNote] | None = None) -> dict[str, FieldNote]:
+    def with_choices(self, notes: Mapping[str, FieldNote] | None = None) -> dict[str, FieldNote]:
         """``notes`` with the credentials that can be named there."""
         return Offered(None, self.where).choices(notes or {})
 

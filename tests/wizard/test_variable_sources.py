@@ -175,6 +175,11 @@ def test_a_data_source_names_a_credential_that_is_known_where_it_holds(
     assert [(p.path, p.rule) for p in refused.value.problems] == [
         ("spec.secretRef.name", "options")
     ]
+    typed = {"repository": "https://git.example/a", "path": "/a", "secretRef.name": "nothere"}
+    typed = {f"worker.storage.git~item.{name}": text for name, text in typed.items()}
+    at = f"{ready.url('workers')}?new=worker.git"
+    answer = ready.client.post(at, {"name": "a", "worker.storage.git~rows": "item", **typed})
+    assert answer.status_code in (403, 422)
     made = source(known.object_name)
     ready.post("workers", {"worker.data~asset": [str(made.pk)]})
     ready.post("master", {"master.different~asked": "1", "master.different": "on"}, go="apply")
