@@ -120,7 +120,7 @@ def _impose(site: Installation, page: Page, camera: Camera) -> str:
 
 def _save_policy(page: Page, text: str) -> str:
     page.goto("/policies")
-    page.get_by_role("link", name="vision").click()
+    page.get_by_role("link", name="vision", exact=True).click()
     editor = page.get_by_test_id("policy-text")
     before = editor.input_value()
     editor.fill(text)

@@ -257,7 +257,7 @@ def _places(product: Product, camera: Camera) -> None:
     expect(page.get_by_test_id("page-cluster")).to_be_visible()
     camera.take(page, "cluster")
     page.goto("/policies")
-    page.get_by_role("link", name="vision").click()
+    page.get_by_role("link", name="vision", exact=True).click()
     editor = page.get_by_test_id("policy-text")
     expect(editor).to_be_visible()
     camera.take(page, "policy")

@@ -179,7 +179,7 @@ def test_places(window: Windows) -> None:
 def test_policies(window: Windows) -> None:
     page = window(user=ADMINISTRATOR)
     page.goto("/policies")
-    page.get_by_role("link", name="vision").click()
+    page.get_by_role("link", name="vision", exact=True).click()
     editor = page.get_by_test_id("policy-text")
     expect(editor).to_be_visible()
     assert_screen(page, "policy")
@@ -190,7 +190,7 @@ def test_policies(window: Windows) -> None:
     expect(editor).to_have_value(re.compile("noSuchField"))
     assert_screen(page, "policy with an error")
     page.goto("/policies")
-    page.get_by_role("link", name="nlp").click()
+    page.get_by_role("link", name="nlp", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Policy of")
     assert_screen(page, "no policy yet")
 
@@ -201,7 +201,7 @@ def test_refusals(window: Windows) -> None:
     expect(page.get_by_text("404", exact=True)).to_be_visible()
     assert_screen(page, "404")
     page.goto("/policies")
-    page.get_by_role("link", name="vision").click()
+    page.get_by_role("link", name="vision", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Policy of")
     assert_screen(page, "policy, reading only")
 

@@ -90,6 +90,12 @@ def watch(page: Page) -> Watch:
     return found
 
 
+_LOST = """() => {
+  const here = document.querySelector(".rail [aria-current]");
+  if (!here?.checkVisibility()) return false;
+  const box = here.getBoundingClientRect();
+  return box.top < 0 || box.bottom > document.querySelector(".top").getBoundingClientRect().top;
+}"""
 _LET_GO = """() => {
   window.stuck = [...document.querySelectorAll("main *")].filter(
     (one) => getComputedStyle(one).position === "sticky");
@@ -157,6 +163,8 @@ def _structure(page: Page, is_signed_in: bool) -> list[str]:
             problems.append(f"there are {count} {selector}")
     if is_signed_in and not page.locator("nav[aria-label]").count():
         problems.append("there is no named nav")
+    if page.evaluate(_LOST):
+        problems.append("where one is is out of sight in the navigation")
     if not re.fullmatch(r"(Error: )?\S.* – Gangline", page.title()):
         problems.append(f"the title is {page.title()!r}")
     return problems
