@@ -121,7 +121,9 @@ def test_an_address_that_tries_many_names_is_locked_out(
         return there.post("/login", {"username": name, "password": "wrong"}).status_code
 
     assert [attempt(f"name-{number}") for number in range(4)] == [422] * 3 + [429]
+    tried = AccessFailureLog.objects.count()
     assert sign_in(there) == 429
+    assert AccessFailureLog.objects.count() == tried, "what is refused unread proves nothing"
     assert sign_in(elsewhere) == 302
     rows = AuditEntry.objects.filter(result="denied")
     assert set(rows.values_list("action", flat=True)) == {

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from gangline.accounts import token_sessions
+from gangline.accounts import services, token_sessions
 from gangline.accounts.models import ClientSecret, TokenSession, User
 from gangline.accounts.services import (
     create_user,
@@ -171,6 +171,18 @@ def test_guessing_is_locked_out(secret: dict[str, str], kind: str) -> None:
     response = ask(right)
     assert response.status_code == response.json()["code"] == 429
     assert ask(right, REMOTE_ADDR="198.51.100.7").status_code == 200
+
+
+def test_programs_go_on_where_others_guess_passwords(
+    secret: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "MOST_PER_ADDRESS", 3)
+    guess = {"grantType": "password", "password": "wrong"}
+    codes = [ask({**guess, "username": f"name-{n}"}).status_code for n in range(4)]
+    assert codes[-1] == 429
+    right = {"grantType": "password", "username": "ada", "password": PASSWORD}
+    assert ask(right).status_code == 429
+    assert ask({"grantType": "client_credentials", **secret}).status_code == 200
 
 
 def rotate(user: User) -> None:

@@ -7,6 +7,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from math import ceil
 
 from axes.models import AccessFailureLog
 from django.db import transaction
@@ -34,6 +35,11 @@ _NAME = re.compile(r"[^A-Za-z0-9 ._@()+-]")
 class TooMany(Exception):
     """So many are waiting, or so often was a wrong code typed, that one has to wait."""
 
+    def __init__(self, seconds: int = SECONDS) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+        """Until the first of them ends, at the latest."""
+
 
 class NotYet(Exception):
     """No tokens. ``code``: that of RFC 8628."""
@@ -56,8 +62,9 @@ def ask(name: str, address: str) -> Asked:
     now = db_now()
     DeviceRequest.objects.filter(expires_at__lt=now).delete()
     waiting = DeviceRequest.objects.filter(address=address or None, is_allowed=None)
-    if waiting.count() >= MOST_WAITING:
-        raise TooMany
+    ends = list(waiting.order_by("expires_at").values_list("expires_at", flat=True))
+    if len(ends) >= MOST_WAITING:
+        raise TooMany(max(1, ceil((ends[0] - now).total_seconds())))
     made = Asked(
         secrets.token_urlsafe(32), "".join(secrets.choice(ALPHABET) for _ in range(_LENGTH))
     )

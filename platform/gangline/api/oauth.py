@@ -166,8 +166,9 @@ class Device(APIView):
         address = request.META.get("REMOTE_ADDR") or ""
         try:
             asked = devices.ask(name, address)
-        except devices.TooMany:
-            raise TooMany(60, "Too many programs of this address wait for somebody.") from None
+        except devices.TooMany as full:
+            says = "Too many programs of this address wait for somebody."
+            raise TooMany(full.seconds, says) from None
         page = request.build_absolute_uri(reverse("device"))
         code = devices.shown(asked.user_code)
         return Response(
