@@ -222,6 +222,10 @@ def test_an_imposed_one_is_there_locked_and_ticked_whatever_is_posted(
 
 
 def test_one_with_a_credential_cannot_be_imposed(world: World) -> None:
-    code = git(world, "code", secretRef={"name": "login"})
+    given = {"user": "u", "password": "p"}
+    login = make(
+        "credential", scope=world.department.scope, name="login", kind="password", given=given
+    )
+    code = git(world, "code", secretRef={"name": login.object_name})
     (found,) = imposable(world.vision.scope, [str(code.pk), "no id"])
     assert found.needs_credential
