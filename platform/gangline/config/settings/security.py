@@ -43,7 +43,7 @@ AUTHENTICATION_BACKENDS = [
 ]
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 5 / 60
-# Who is locked out and tries again does not prolong it: programs try what is right, again and again.
+# Who is locked out does not prolong it: programs try what is right, again and again.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_HTTP_RESPONSE_CODE = 429
