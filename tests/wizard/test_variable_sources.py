@@ -144,7 +144,11 @@ def test_a_credential_of_ones_own_must_be_chosen(ready: Filler, world: World) ->
 def test_ones_own_credential_is_refused_for_git_with_what_it_serves(
     ready: Filler, world: World
 ) -> None:
-    own = {"owner": world.people["researcher-vision"], "scope": tenant_scope(), "kind": "password"}
+    own: dict[str, Any] = {
+        "owner": world.people["researcher-vision"],
+        "scope": tenant_scope(),
+        "kind": "password",
+    }
     make("personal_credential", name="mine", given={"user": "u", "password": "p"}, **own)
     ready.post("workers", go="add:worker.storage.git")
     page = ready.get("workers").page
@@ -161,7 +165,7 @@ def test_a_data_source_names_a_credential_that_is_known_where_it_holds(
     ready: Filler, world: World
 ) -> None:
     """Of one that went since, the form tells once: a master has it from the workers."""
-    login = {"kind": "password", "given": {"user": "u", "password": "p"}}
+    login: dict[str, Any] = {"kind": "password", "given": {"user": "u", "password": "p"}}
     known = make("credential", scope=world.vision.scope, name="git", **login)
     item = {"repository": "https://git.example/a", "path": "/a"}
 
