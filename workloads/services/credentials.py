@@ -142,7 +142,8 @@ class _Judge:
             if others and not ref.name.startswith(PREFIXES):
                 return None
             code = "options:personal" if ref.is_personal else "options:credential"
-            if not ref.is_personal and any(c.owner_id and c.name == ref.name for c in self.usable):
+            is_own = any(c.owner_id and c.name == ref.name for c in self.usable)
+            if is_own and not ref.is_personal and ref.field.path not in (VARIABLES, PULL):
                 code = "options:credential_own"
             return self._refused(ref, code, self._names(ref))
         if ref.note.kinds and one.kind not in ref.note.kinds:
