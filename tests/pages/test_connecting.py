@@ -106,7 +106,7 @@ def test_a_cluster_that_does_not_answer_is_stored_with_the_reason(world: World, 
     assert lab.health == "Unreachable"
     assert lab.health_reason == "127.0.0.1 port 9 refuses connections: nothing listens there."
     last = AuditEntry.objects.filter(object_name="lab").latest("pk")
-    assert (last.action, last.result, last.reason) == ("cluster.check", "denied", lab.health_reason)
+    assert (last.action, last.result, last.reason) == ("cluster.check", "failed", lab.health_reason)
 
 
 OLD = pair("old", begins=-9, ends=-3)

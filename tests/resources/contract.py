@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from django.db import connection
+from django.forms import MultipleChoiceField
 from django.template.backends.django import Template
 from django.test import Client
 from django.test.signals import template_rendered
@@ -491,7 +492,8 @@ def _shown(page: Any) -> dict[str, str]:
     found: dict[str, Any] = {}
     for bound in form:
         value = bound.value()
-        if bound.field.disabled or value is None or value is False:
+        unchosen = not value and isinstance(bound.field, MultipleChoiceField)
+        if bound.field.disabled or value is None or value is False or unchosen:
             continue
         found[bound.html_name] = (
             [str(v) for v in value]
