@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, QueryDict
 
 from assets.credentials.choosing import Offered
@@ -131,7 +130,7 @@ class MakesCredentials(ResourceForm):
         return Offered(None, self.where).choices(notes or {})
 
     def makers(self, role: Role) -> dict[str, tuple[str, str]]:
-        return {path: maker(role, path) for path in naming()} if self._places() else {}
+        return {path: maker(role, path) for path in naming()} if self._may_make() else {}
 
     def pressed(self, button: str) -> bool:
         if self._inside is not None:
@@ -157,14 +156,13 @@ class MakesCredentials(ResourceForm):
     def carried_for(self) -> str:
         return f"{self._role}.{CREDENTIAL}.{self._path}"
 
-    def _places(self) -> QuerySet[Scope] | None:
-        """Scopes of which a credential could be that is known where this form's object holds."""
+    def _may_make(self) -> bool:
+        """Whether the person may make a credential that is known where this form's object holds."""
         if self.where is None:
-            return None
+            return False
         line = [scope.pk for scope in scopes_to(self.where)]
         held = visible_scopes(self.actor.user, Permission.CREDENTIAL_CREATE)
-        found = Scope.objects.filter(pk__in=line).filter(pk__in=held)
-        return found if found.exists() else None
+        return bool(held.filter(pk__in=line).exists())
 
     def _open(self, what: str, data: QueryDict | None) -> None:
         role, _, path = what.partition(f".{CREDENTIAL}.")

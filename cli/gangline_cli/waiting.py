@@ -12,22 +12,15 @@ from .session import note
 def progress() -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """A line that moves on a terminal, and stays with what it said last; elsewhere one line per
     change, on standard error."""
-    last = ""
     if sys.stderr.isatty():
         from rich.console import Console
 
         console = Console(stderr=True)
         with console.status("Submitted") as status:
-
-            def show(row: Mapping[str, Any]) -> None:
-                nonlocal last
-                last = sentence(row)
-                status.update(last)
-
-            yield show
-        if last:
-            note(last)
+            yield lambda row: status.update(sentence(row))
+        note(str(status.status))
         return
+    last = ""
 
     def tell(row: Mapping[str, Any]) -> None:
         nonlocal last

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from gangline.drivers.base import Rehearsal
+from gangline.scopes.selectors import TENANT_ID
 from gangline.spec.catalogue import catalogue
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
@@ -16,7 +17,6 @@ from workloads.selectors.tools import links_of
 from workloads.services.asking import Preview
 from workloads.statuses import DELETE, RESUME, STATUSES, STOP
 
-TENANT_ID = 1
 TYPE, CATEGORY = "Distributed", "Train"
 OWN = ("differences", "own")
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 import uuid
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from django.contrib.auth.models import AbstractUser
@@ -117,6 +117,16 @@ class User(Folding, AbstractUser, Versioned):
         return f"{hashed}.{self.signed_out_at.timestamp()}" if self.signed_out_at else hashed
 
 
+def address_of(text: str) -> IPv4Address | IPv6Address | None:
+    """From where a request came, an IPv4 address also where it was told as one of IPv6; None: it
+    is no address."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+
+
 class Limited(models.Model):
     """What a key or token is good for, within what its owner may do."""
 
@@ -145,13 +155,8 @@ class Limited(models.Model):
         """Whether requests may come from ``address``."""
         if not self.addresses:
             return True
-        try:
-            come_from = ip_address(address)
-        except ValueError:
-            return False
-        if isinstance(come_from, IPv6Address) and come_from.ipv4_mapped:
-            come_from = come_from.ipv4_mapped
-        return any(come_from in network for network in networks(self.addresses))
+        caller = address_of(address)
+        return caller is not None and any(caller in one for one in networks(self.addresses))
 
     def opens(self, path: str) -> bool:
         """Whether ``path`` lies in what it is limited to."""

@@ -63,13 +63,12 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]
     """
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        if "client_secret" in (credentials or {}):
-            return int(super().get_failures(request, credentials))
         recent = AccessFailureLog.objects.filter(
             ip_address=request.axes_ip_address,
             attempt_time__gt=request.axes_attempt_time - ADDRESS_WINDOW,
         )
-        if recent.count() >= MOST_PER_ADDRESS:
+        is_program = "client_secret" in (credentials or {})
+        if not is_program and recent.count() >= MOST_PER_ADDRESS:
             return int(get_failure_limit(request, credentials))
         return int(super().get_failures(request, credentials))
 

@@ -6,14 +6,14 @@ address. Pages do not count: what a person does in the browser never waits for t
 
 import logging
 import time
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv6Address, ip_network
 from typing import Any, ClassVar
 
 from django.core.cache import cache
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from gangline.accounts.models import ApiToken, TokenSession
+from gangline.accounts.models import ApiToken, TokenSession, address_of
 from gangline.settings.catalogue import (
     PERSON_REQUESTS,
     SIGN_INS,
@@ -78,15 +78,10 @@ class SignIns(_PerMinute):
     setting = SIGN_INS
 
     def who(self, request: Request) -> str:
-        try:
-            address = ip_address(request.META.get("REMOTE_ADDR") or "")
-        except ValueError:
-            return "unknown"
+        address = address_of(request.META.get("REMOTE_ADDR") or "")
         if isinstance(address, IPv6Address):
-            if address.ipv4_mapped:
-                return str(address.ipv4_mapped)
             return str(ip_network((address, 64), strict=False))
-        return str(address)
+        return str(address or "unknown")
 
 
 def forget() -> None:

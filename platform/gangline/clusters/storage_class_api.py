@@ -17,6 +17,7 @@ from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.resources import services
 from gangline.resources.api import ExtraRoute, ResourceViewSet
 from gangline.resources.registry import get
+from gangline.scopes.selectors import TENANT_ID
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Role
 from gangline.spec.storage_classes import Parameters
@@ -25,7 +26,6 @@ from gangline.spec.values import validate
 from .models import StorageClass
 from .storage_classes import ACCESS, MODES, PERMISSIONS, SIZES, cleared
 
-TENANT = 1
 _UNITS = {"M": "MB", "Mi": "MiB", "G": "GB", "Gi": "GiB", "T": "TB", "Ti": "TiB"}
 
 
@@ -48,7 +48,7 @@ class StorageClassSerializer(serializers.Serializer[Any]):
     def to_representation(self, obj: StorageClass) -> dict[str, Any]:
         return {
             "id": str(obj.pk),
-            "tenantId": TENANT,
+            "tenantId": TENANT_ID,
             "scopeType": "cluster",
             "scopeId": str(obj.cluster_id),
             "name": obj.name,

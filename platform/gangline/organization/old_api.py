@@ -19,11 +19,11 @@ from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.resources import services
 from gangline.resources.api import ResourceViewSet
 from gangline.resources.registry import get
+from gangline.scopes.selectors import TENANT_ID
 
 from .api import ProjectViewSet, UnitViewSet
 from .serializers import UNITS, WIRE
 
-TENANT = 1
 MIB = UNITS["Mib"] / UNITS["MB"]
 _ASKED = frozenset({"excludePermissions", "memoryUnitMb"})
 _UNLIMITED = -1
@@ -342,7 +342,7 @@ def _unit(new: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": int(new["id"]),
         "name": new["name"],
-        "tenantId": TENANT,
+        "tenantId": TENANT_ID,
         "clusterUuid": str(new["clusterId"]),
         "createdAt": new["createdAt"],
         "nodePoolsResources": quotas,

@@ -12,10 +12,7 @@ from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Department, Project
 from gangline.scopes.models import Scope, ScopeKind
-from gangline.scopes.selectors import installation
-
-TENANT_ID = 1
-"""Clients expect a number; there is one tenant."""
+from gangline.scopes.selectors import TENANT_ID, installation
 
 RESOURCE_TYPES = {
     "workloads": ("workload", "workload"),

@@ -101,10 +101,9 @@ def policy_list(request: HttpRequest) -> HttpResponse:
     rows = []
     for scope in sorted(scopes, key=lambda s: (order[s.kind], s.name)):
         policy = getattr(scope, "policy", None)
-        verb = "Write policy" if scope.pk in may_write else "Look"
-        if policy:
-            verb = "Edit" if scope.pk in may_edit else "Look"
-        rows.append(PolicyRow(scope, policy, scope.parent_id in seen, verb))
+        may, verb = (may_edit, "Edit") if policy else (may_write, "Write policy")
+        told = verb if scope.pk in may else "Look"
+        rows.append(PolicyRow(scope, policy, scope.parent_id in seen, told))
     state = "ready" if rows else "empty"
     return render(request, "policies/list.html", {"rows": rows, "state": state})
 

@@ -7,11 +7,9 @@ from rest_framework import serializers
 
 from gangline.accounts.areas import AREAS, SEPARATOR
 from gangline.resources.api import ResourceSerializer
+from gangline.scopes.selectors import TENANT_ID
 
 from .models import AccessKey, ServiceAccount
-
-TENANT = "1"
-"""One installation is one tenant."""
 
 
 class AreasField(serializers.ListField):
@@ -50,7 +48,7 @@ class ServiceAccountSerializer(ResourceSerializer):
         return {"enabled": user["is_active"]} if "is_active" in user else {}
 
     def tenant_of(self, row: ServiceAccount) -> str:
-        return TENANT
+        return str(TENANT_ID)
 
 
 class AccessKeySerializer(ResourceSerializer):

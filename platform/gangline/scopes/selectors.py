@@ -2,6 +2,9 @@
 
 from .models import Installation, Scope, ScopeKind
 
+TENANT_ID = 1
+"""Clients expect a number; there is one tenant."""
+
 
 def installation() -> Installation:
     """This installation. Raises DoesNotExist before the first start has founded it."""
