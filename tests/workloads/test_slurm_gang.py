@@ -141,7 +141,7 @@ def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None
         "digits",
         configuration=WORKERS_AND_MASTER,
         distributedFramework="MPI",
-        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 30",
+        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 2000",
     )
     engine.until(workload, "Completed")
     text = engine.log(workload, "master-0")
