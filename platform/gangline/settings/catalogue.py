@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gangline.lib.texts import whole
 from gangline.lib.urls import web_address_problem
 from gangline.spec.placement import label_key_problem
 from gangline.spec.types import quantity_bytes, split_quantity
@@ -87,6 +88,19 @@ class Declared(Generic[T]):
         """A value of the right JSON type, checked. Raises django's ValidationError."""
         cleaned: T = self.field().clean(value)
         return cleaned
+
+    def as_text(self, value: T) -> str:
+        """``value`` as the list of the API writes it, where every value is a text."""
+        return str(value).lower() if self.kind is bool else str(value)
+
+    def from_text(self, given: Any) -> Any:
+        """What `as_text` wrote, as a value again; whatever it did not write stays as it is."""
+        if not isinstance(given, str) or self.kind is str:
+            return given
+        if self.kind is bool:
+            return {"true": True, "false": False}.get(given, given)
+        number = whole(given)
+        return given if number is None or str(number) != given else number
 
     def in_words(self, value: Any) -> str:
         if self.kind is bool:
