@@ -155,6 +155,8 @@ COMMANDS = [
         at="environmentVariables.1.name"),
     Row(24, "worker", "environmentVariables",
         [{"name": f"V{n}", "value": ""} for n in range(201)]),
+    Row(7, "worker", "environmentVariables", [{"name": "A", "description": "gpj\u202eexe"}],
+        at="environmentVariables.0.description"),
     Row(24, "worker", "environmentVariables", {"A": "1"}),
     Row(24, "worker", "environmentVariables", ["A=1"], at="environmentVariables.0"),
     Row(26, "worker", "args", " ".join("x" for _ in range(1001)), "x " * 1001),
