@@ -1,9 +1,10 @@
-"""Addresses of the credentials of each type."""
+"""Addresses of the API beside those of the resources: what they have at others, too."""
 
 from assets.credentials.registry_api import Registries
 from assets.credentials.resources import CredentialsOfType
 from assets.credentials.types import TYPES
+from assets.old_template_api import OldTemplates
 from gangline.resources.api_urls import urlpatterns_of
 
-_RESOURCES = (*(CredentialsOfType(kind) for kind in TYPES), Registries())
+_RESOURCES = (*(CredentialsOfType(kind) for kind in TYPES), Registries(), OldTemplates())
 urlpatterns = [one for resource in _RESOURCES for one in urlpatterns_of(resource)]
