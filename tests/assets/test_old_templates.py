@@ -88,7 +88,7 @@ def test_what_older_requests_cannot_say_stays(
 ) -> None:
     """Number of workers, the master's own part, and what may be changed."""
     scope = {"scopeType": "project", "scopeId": str(world.vision.pk)}
-    newer = {
+    newer: dict[str, Any] = {
         "meta": {"name": "nightly", **scope},
         "spec": {"distributedFramework": "PyTorch", "numWorkers": 3, "command": "train"},
         "assets": {"environment": ids["environment"]},
