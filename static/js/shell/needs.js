@@ -1,6 +1,6 @@
 /*
  * [data-needs="name"] around a control: it steps aside while the control of that name has none of
- * data-values. What it holds is sent under another name, which the server keeps and does not count.
+ * data-values, or where none are named says nothing. What it holds is sent under another name, which the server keeps and does not count.
  */
 const ASIDE = "~aside";
 
@@ -10,9 +10,10 @@ const follow = (place) => {
   const form = place.closest("form");
   if (!control || !form) return;
   const said = new FormData(form).getAll(place.dataset.needs ?? "").at(-1) || place.dataset.standing || "";
-  const isMet = (place.dataset.values ?? "").split(" ").includes(String(said));
+  const isMet = place.dataset.values ? place.dataset.values.split(" ").includes(String(said)) : !!said;
   // In a row, what is there without the choice says it by being there.
-  const stays = isMet || !!place.querySelector(".error") || (!said && place.matches(".sheet-cell") && !!control.value);
+  const isToldAnyway = !said && place.matches(".sheet-cell") && control.value !== (place.dataset.usual ?? "");
+  const stays = isMet || !!place.querySelector(".error") || isToldAnyway;
   place.toggleAttribute("data-aside", !stays);
   control.name = control.name.replace(ASIDE, "") + (stays ? "" : ASIDE);
 };
