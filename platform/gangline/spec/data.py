@@ -24,7 +24,7 @@ _REPOSITORY = re.compile(
 _REFERENCE = re.compile(r"[A-Za-z0-9][-._/A-Za-z0-9]*")
 _MODE = re.compile(r"0?[0-7]{3}")
 _BUCKET = re.compile(r"[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]")
-_WITH_LOGIN, _WITH_ACCESS_KEY = When("secretRef.name"), When("accessKeySecret")
+_WITH_LOGIN, _WITH_ACCESS_KEY = When("name"), When("accessKeySecret")
 _SERVICE = re.compile(r"https?://[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?")
 
 

@@ -22,3 +22,9 @@ const followAll = () => document.querySelectorAll("[data-needs]").forEach(follow
 
 for (const event of ["change", "gangline:drawn", "gangline:dialog-open"]) document.addEventListener(event, followAll, true);
 followAll();
+
+/* A row that somebody types into is no longer empty; what is said of an empty one goes. */
+document.addEventListener("input", (event) => {
+  const row = event.target instanceof Element ? event.target.closest(".rows-item") : null;
+  row?.querySelector(":scope > .rows-idle")?.toggleAttribute("data-typed", true);
+});
