@@ -25,6 +25,7 @@ from gangline.api.paging import MAX_LIMIT, answer, known_only, page_of
 from gangline.api.schema import component, errors
 from gangline.audit.models import AuditEntry
 from gangline.lib.problems import Problem, Refused, under, unknown_fields
+from gangline.lib.texts import camel
 from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.resources.services import Saved
 from gangline.scopes.models import Scope, ScopeKind
@@ -35,6 +36,7 @@ from gangline.spec.words import one_of
 from gangline.spec.workload import SPEC
 
 TYPES, FRAMEWORK = "workloadSupportedTypes", "distFramework"
+_NEVER = ("auto_delete", "private")
 SYSTEM = "system"
 """Who made what came with the installation: clients take no empty text, nor as a description."""
 
@@ -52,6 +54,9 @@ class MetaSerializer(ResourceSerializer):
     cluster_id = serializers.CharField(required=False, max_length=40)
     department_id = IdField(required=False)
     project_id = NumberField(required=False)
+    auto_delete = serializers.BooleanField(required=False, write_only=True)
+    private = serializers.BooleanField(required=False, write_only=True)
+    """Clients say false of both where nothing is said; nothing else is there."""
     workload_supported_types = serializers.DictField(required=False)
     """All workloads here are distributed; ``distFramework`` says which an environment is for."""
 
@@ -59,7 +64,8 @@ class MetaSerializer(ResourceSerializer):
         model = Asset
         fields = (
             "id", "kind", "name", "description", "scope", "cluster_id", "department_id",
-            "project_id", "workload_supported_types", "created_at", "updated_at",
+            "project_id", "auto_delete", "private", "workload_supported_types", "created_at",
+            "updated_at",
         )  # fmt: skip
         read_only_fields = ("id", "created_at", "updated_at")
 
@@ -177,6 +183,9 @@ class AssetViewSet(ResourceViewSet):
         except Refused as refused:
             raise Refused(list(under("meta", refused.problems))) from None
         found = dict(serializer.validated_data)
+        if set_ := [camel(name) for name in _NEVER if found.get(name)]:
+            params = {"value": "true", "accepted": "false"}
+            raise Refused([Problem("options", f"meta.{name}", params) for name in set_])
         values = {name: found[name] for name in ("name", "description") if name in found}
         values |= self._made_for(found.get("workload_supported_types"))
         if obj is None:

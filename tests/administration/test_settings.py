@@ -91,6 +91,7 @@ def test_a_setting_is_saved_audited_and_put_back(world: World) -> None:
         ("general", "general__name", "x" * 31),
         ("general", "general__name", ""),
         ("general", "general__notice", "a\x00b"),
+        ("general", "general__notice", "a\u202eb"),
     ],
 )
 def test_bad_values_are_refused_beside_their_field(
@@ -203,10 +204,29 @@ def test_programs_read_and_change_settings(world: World) -> None:
     assert api(world, "GET", "/retention.audit-days").json() == 90
 
 
+def test_what_the_list_says_can_be_sent_back(world: World) -> None:
+    """There every value is a text."""
+    rows = api(world, "GET", "").json()
+    for one in rows:
+        answer = put(world, {"key": one["key"], "value": one["value"]})
+        assert answer.status_code == 200, (one, answer.content)
+    assert api(world, "GET", "").json() == rows
+    assert not Setting.objects.exists()
+    assert put(world, {"key": "security.token-days", "value": "60"}).status_code == 200
+    assert put(world, {"key": "workloads.master", "value": "false"}).status_code == 200
+    assert (value_of(catalogue.TOKEN_DAYS), value_of(catalogue.MASTER)) == (60, False)
+
+
 @pytest.mark.parametrize(
     ("body", "code", "path"),
     [
-        ({"key": "workloads.master", "value": "false"}, 400, "workloads.master"),
+        ({"key": "workloads.master", "value": "False"}, 400, "workloads.master"),
+        ({"key": "workloads.master", "value": "1"}, 400, "workloads.master"),
+        ({"key": "security.token-days", "value": "060"}, 400, "security.token-days"),
+        ({"key": "security.token-days", "value": " 60"}, 400, "security.token-days"),
+        ({"key": "security.token-days", "value": "٦٠"}, 400, "security.token-days"),
+        ({"key": "security.token-days", "value": "366"}, 400, "security.token-days"),
+        ({"key": "security.token-days", "value": "60 days"}, 400, "security.token-days"),
         ({"key": "workloads.master", "value": 1}, 400, "workloads.master"),
         ({"key": "workloads.master"}, 400, "workloads.master"),
         ({"key": "security.token-days", "value": True}, 400, "security.token-days"),

@@ -25,6 +25,7 @@ else:
 READS = [line.split() for line in Path(__file__).with_name("reads.txt").read_text().splitlines()]
 ELSEWHERE = {
     "apps": "service-accounts",
+    "asset/registries": "asset/credentials/docker-registry",
     "k8s/projects": "org-unit/projects",
     "k8s/clusters": "clusters",
     "user-applications": "access-keys",

@@ -98,6 +98,11 @@ OF_TYPES = {
     for end in ("", "/count", "/<uuid:pk>")
 }
 """Credentials at the addresses of their types: tests/assets/test_credentials.py."""
+_LISTS = "/<uuid:pk>/repositories"
+OF_TYPES |= {
+    f"v1/asset/registries{end}" for end in ("", "/count", "/<uuid:pk>", _LISTS, f"{_LISTS}/tags")
+}
+"""Those of one type once more, and what a registry holds: tests/assets/test_registries.py."""
 SIGN_IN = {"v1/token", "v2/token", "v1/device"}
 """They take credentials; the last lets a program ask for some."""
 DESCRIBED = {"v1/openapi.json", "v1/openapi.yaml", "v1/docs", r"^.*\Z"}

@@ -46,9 +46,10 @@ def test_the_same_tab_never_conflicts(filler: Filler) -> None:
     assert Draft.objects.get().inputs["setup"]["name"]["text"] == "two"
 
 
-def test_a_late_tab_is_told_and_overwrites_nothing(filler: Filler, world: World) -> None:
-    """AC-F22."""
-    late = Filler(world, tab="tab-2")
+@pytest.mark.parametrize("tabs", [("tab-1", "tab-2"), ("", "")], ids=["scripts", "no scripts"])
+def test_a_late_tab_is_told_and_overwrites_nothing(world: World, tabs: tuple[str, str]) -> None:
+    """AC-F22. Without scripts a page has no name for its tab."""
+    filler, late = (Filler(world, tab=tab) for tab in tabs)
     late.draft = filler.draft
     filler.post("setup", {"workload.name": "first"})
     page = late.get("setup").page

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -141,9 +142,9 @@ def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None
         "digits",
         configuration=WORKERS_AND_MASTER,
         distributedFramework="MPI",
-        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 2000",
+        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 1000",
     )
-    engine.until(workload, "Completed")
+    engine.until(workload, "Completed", seconds=180)  # ranks that spin, on busy cores
     text = engine.log(workload, "master-0")
     assert falls(text)
     assert len(digests(text)) == 2
@@ -152,6 +153,8 @@ def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None
     for name in ("worker-0", "worker-1") if launcher.startswith("srun") else ("worker-1",):
         assert (figures.of(name).peak("memory") or 0) > 10e6, name
         assert (figures.of(name).total("cpu") or 0) > 0.1, name
+    for file in Path(engine.cluster.config["folder"]).rglob("metrics/*.tsv"):
+        assert file.read_text().split(maxsplit=2)[1] == "0", f"{file}: it counts from nothing"
 
 
 @pytest.mark.needs_mpi

@@ -27,15 +27,13 @@ def end_of(workload: Workload, attempt: Attempt) -> End | None:
     began = _began(attempt)
     if attempt.outcome or began is None:
         return None
-    used = max(began, workload.used_at or began)
-    ends = [
-        End(since + timedelta(seconds=seconds), cause)
-        for since, seconds, cause in (
-            (began, workload.session_seconds, wording.SESSION_OVER),
-            (used, workload.idle_seconds, wording.SESSION_IDLE),
-        )
-        if seconds is not None
-    ]
+    limits = limits_of(workload, attempt)
+    ends = []
+    if limits.over_at is not None:
+        ends.append(End(limits.over_at, wording.SESSION_OVER))
+    if limits.idle_seconds is not None:
+        used = max(began, workload.used_at or began)
+        ends.append(End(used + timedelta(seconds=limits.idle_seconds), wording.SESSION_IDLE))
     return min(ends, key=lambda end: end.at, default=None)
 
 
@@ -61,7 +59,7 @@ def use(workload: Workload) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What its page says; None: no such limit."""
+    """What holds for it, and its page says; None: no such limit."""
 
     over_at: datetime | None
     idle_seconds: int | None

@@ -122,7 +122,9 @@ def save(
     version = int(mark.get("version", 0))
     if wanted == stored and mark:
         return Saved(draft, stored)
-    if version != page.seen and mark.get("tab") != page.tab and not page.wins:
+    # Pages without scripts have no name for their tab: none of them is known to be the same.
+    is_same_tab = page.tab and mark.get("tab") == page.tab
+    if version != page.seen and not is_same_tab and not page.wins:
         raise ChangedElsewhere(at=parse_datetime(mark["at"]) or now, mine=wanted)
     draft.inputs = inputs
     # Pages of other tabs that show what was just saved are out of date.

@@ -82,7 +82,7 @@ class SettingsView(APIView):
         responses={200: SettingAnswer, **errors(400, 403, 404, 415)},
     )
     def put(self, request: Request) -> Response:
-        """Change one setting."""
+        """Change one setting: its value by type, or as the text that the list has for it."""
         actor = acting(request)
         services.need(actor, Permission.SETTING_EDIT)
         body = request.data
@@ -91,7 +91,8 @@ class SettingsView(APIView):
         if unknown := unknown_fields(body, ("key", "value")):
             raise Refused(unknown)
         setting = _known(body["key"])
-        services.change(actor, [services.Wanted(setting, body.get("value"))])
+        value = setting.from_text(body.get("value"))
+        services.change(actor, [services.Wanted(setting, value)])
         return Response({"msg": f"{setting.key} was saved."})
 
 
@@ -116,7 +117,7 @@ def _setting(one: Declared[Any]) -> dict[str, Any]:
     value = value_of(one)
     return {
         "key": one.key,
-        "value": str(value).lower() if one.kind is bool else str(value),
+        "value": one.as_text(value),
         "type": TYPES[one.kind],
         "category": one.category,
         "label": one.label,

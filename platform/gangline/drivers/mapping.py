@@ -1,10 +1,12 @@
 """Tables that say where each spec field goes in a native object."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gangline.spec.base import SpecModel
+from gangline.spec.environment import EnvironmentVariable
+from gangline.spec.replica import Annotation, Label
 from gangline.spec.typed import value_at
 
 
@@ -57,3 +59,19 @@ def apply(
 def paths(*tables: Table) -> frozenset[str]:
     """Every field path the tables know."""
     return frozenset(path for table in tables for path in table)
+
+
+def pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
+    """Name and value of each, as a native form of ours holds them."""
+    return [[item.name, item.value] for item in items]
+
+
+def plain_variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
+    """Name and value of those whose value is written down; the others come from credentials."""
+    return [[item.name, item.value or ""] for item in items if item.secret is None]
+
+
+def late_variables(items: Sequence[EnvironmentVariable] | None) -> list[list[str]]:
+    """Variable, credential and key of those whose value is known only when processes start."""
+    given = items or ()
+    return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]

@@ -8,11 +8,11 @@ import select
 import socket
 import struct
 import termios
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from gangline.drivers.closing import Closable
 from gangline.drivers.shells import (
     CLOSED,
     PIECE,
@@ -38,7 +38,7 @@ def in_no_words(number: int) -> Ended:
     return Ended(128 + number)
 
 
-class PipedShell:
+class PipedShell(Closable):
     """See `gangline.drivers.shells.Shell`.
 
     ``line``: one message, JSON with ``code`` or ``signal``, when the command has ended; who holds
@@ -54,6 +54,7 @@ class PipedShell:
         resize: Resize | None,
         signalled: Callable[[int], Ended] = in_no_words,
     ) -> None:
+        super().__init__()
         self._line, self._has_ended, self._signalled = line, has_ended, signalled
         line.setblocking(False)
         self._input, self._resize, self._tty = fds[0], resize, resize is not None
@@ -62,11 +63,6 @@ class PipedShell:
         for fd in fds:
             os.set_inheritable(fd, False)
             os.set_blocking(fd, False)
-        self._wake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._guard = threading.Lock()
-        """Around the use of descriptors that ``read`` closes in the end."""
-        self._writing = threading.Lock()
-        self._input_ended = self._closed = self._over = False
         self._end: Ended | None = None
 
     def read(self) -> Output | Ended:
@@ -121,9 +117,10 @@ class PipedShell:
 
     def _finish(self, end: Ended) -> None:
         with self._guard:
-            self._end, self._over = end, True
+            self._end = end
+            self._let_go()
             self._line.close()
-            held = {*self._outputs, self._wake, self._waker}
+            held = set(self._outputs)
             held |= set() if self._input_ended else {self._input}
             for fd in held:
                 os.close(fd)
@@ -162,13 +159,6 @@ class PipedShell:
         with self._guard:
             if self._resize is not None and not self._over and size.is_possible:
                 self._resize(self._input, size)
-
-    def close(self) -> None:
-        with self._guard:
-            self._closed = True
-            if not self._over:
-                with contextlib.suppress(BlockingIOError):
-                    os.write(self._waker, b".")
 
 
 def resize_terminal(fd: int, size: Size) -> None:

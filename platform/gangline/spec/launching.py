@@ -5,12 +5,13 @@ puts in front of the program that they type.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .frameworks import Framework, framework_of
 from .problems import Advice, Problem, Role
 from .types import split_command
+from .words import one_of
 from .workload import ReplicaSpec, WorkerSpec
 
 LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
@@ -103,6 +104,15 @@ def choice_problems(worker: WorkerSpec, master: ReplicaSpec | None) -> Iterator[
                 Role.MASTER, path, "launcher:own", value=own, launcher=launcher,
                 accepted="no value, or that of the workers",
             )  # fmt: skip
+
+
+def unfit(launcher: str | None, why_not: Callable[[str], str]) -> Iterator[Problem]:
+    """The chosen launcher where the place has not got it, by what ``why_not`` says of each."""
+    if launcher and (why := why_not(launcher)):
+        yield Problem.of(
+            Role.WORKER, "launcher", "launcher:unfit", value=launcher, why=why.rstrip("."),
+            accepted=one_of(one for one in LAUNCHER_CHOICES if not why_not(one)),
+        )  # fmt: skip
 
 
 def launch_problem(

@@ -5,6 +5,7 @@ What the bed's kubelet cannot do: end the input of a command, and tell its exit 
 """
 
 import json
+import socket
 import ssl
 import threading
 import time
@@ -206,6 +207,25 @@ def test_a_server_that_reads_nothing_holds_nobody_up(tmp_path: Path) -> None:
         typing.join(5)
         assert not typing.is_alive()
         over.set()
+
+
+def test_what_was_printed_is_read_although_the_input_is_taken_no_more(tmp_path: Path) -> None:
+    """The other side has said all and is gone, while here somebody goes on typing."""
+    printed, gone = b"y" * 40_000, threading.Event()
+
+    def serves(line: ServerConnection) -> None:
+        line.send(b"\x01" + printed)
+        line.send(exited(7))
+        line.socket.shutdown(socket.SHUT_RDWR)
+        gone.set()
+
+    with cluster(tmp_path, serves) as (visiting, _, _):
+        shell = entered(visiting, "train")
+        assert gone.wait(10)
+        for _ in range(3):
+            shell.write(b"typed")
+            time.sleep(0.05)
+        assert said(shell) == ({1: printed, 2: b""}, Ended(7))
 
 
 def test_a_server_that_is_gone_is_an_answer(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from gangline.drivers.base import (
     ObservedState,
     Submission,
 )
+from gangline.drivers.slurm import looks
 from gangline.drivers.slurm.commands import LocalCommands, Programs
 from gangline.drivers.slurm.driver import Options, SlurmDriver
 from gangline.spec.typed import typed
@@ -92,10 +93,11 @@ class Case:
     def number(self, ref: AttemptRef) -> str:
         return self.driver.observe(ref).ext_uid.partition("@")[0]
 
-    def states(self) -> list[str]:
-        """Of every job of this installation, as Slurm has them."""
-        rows = self.lab.run("squeue", "-h", "-t", "all", "-o", "%T %k").splitlines()
-        return sorted(row.split()[0] for row in rows if f":{self.install}:" in row)
+    def states(self, ref: AttemptRef | None = None) -> list[str]:
+        """Of every job of this installation, or of one attempt, as Slurm has them."""
+        rows = self.lab.run("squeue", "-h", "-t", "all", "-o", "%T %j %k").splitlines()
+        wanted = f" {looks.job_name(ref)} " if ref else f":{self.install}:"
+        return sorted(row.split()[0] for row in rows if wanted in row)
 
     def close(self) -> None:
         for ref in self.made:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gangline.drivers.logs.store import LogStore
 from gangline.drivers.metrics.reading import read
-from gangline.drivers.slurm import looks, shell
+from gangline.drivers.slurm import looks, texts
 from gangline.drivers.slurm.commands import Answer
 from gangline.drivers.slurm.sampling import Sampled
 
@@ -24,7 +24,7 @@ RUN = f"""
 set -u
 RUN=$PWD name=worker-0
 pause() {{ sleep "$1"; }}
-{shell.SAMPLING}
+{texts.SAMPLING}
 python3 -c "$BURNS" & child=$!
 sampling & sampler=$!
 disown

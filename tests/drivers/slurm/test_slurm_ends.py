@@ -3,7 +3,7 @@
 import json
 
 from gangline.drivers.base import MEMORY_LIMIT, AttemptRef, Observation, ObservedState, ReplicaState
-from gangline.drivers.slurm import shell
+from gangline.drivers.slurm import texts
 from gangline.drivers.slurm.looks import Job, Run
 from gangline.drivers.slurm.observing import LOST_AFTER, Attempt, observe
 
@@ -59,7 +59,7 @@ def test_sigkill_alone_is_no_want_of_memory() -> None:
 
 
 def test_where_no_command_failed_a_log_is_named_that_tells_more() -> None:
-    for code in (BY_ITSELF, shell.NO_MODULE):
+    for code in (BY_ITSELF, texts.NO_MODULE):
         seen = over("FAILED", 0, None, job=code)
         assert codes_of(seen) == ["", ""]
         assert "worker-0" in seen.reason

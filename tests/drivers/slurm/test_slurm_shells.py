@@ -44,10 +44,12 @@ def by_ssh(case: Case, ssh_server: SshServer) -> Iterator[SlurmDriver]:
     commands.close()
 
 
-def session(case: Case, framework: str, driver: SlurmDriver | None = None) -> AttemptRef:
+def session(
+    case: Case, framework: str, driver: SlurmDriver | None = None, **more: Any
+) -> AttemptRef:
     """A session with two workers and a master that asks for more, once it runs."""
     driver = driver or case.driver
-    values: dict[str, Any] = {"command": WAITING, **SMALL}
+    values: dict[str, Any] = {"command": WAITING, **SMALL, **more}
     submission = Submission(
         "gang", "vision", framework, WORKERS_AND_MASTER, 2, typed(WorkerSpec, values),
         typed(ReplicaSpec, {**values, "compute.cpuCoreRequest": 2}),
@@ -81,8 +83,15 @@ def test_each_part_of_a_heterogeneous_job_is_entered_at_its_own_node(case: Case)
 
 @pytest.mark.needs_mpi
 def test_the_ranks_of_a_launcher_are_entered_side_by_side(case: Case) -> None:
-    """It sleeps: what a person starts in it are the ranks, at the nodes of the workers."""
-    ref = session(case, "MPI")
+    """It sleeps: what a person starts in it are the ranks, at the nodes of the workers.
+
+    There they find what it has: its variables, its folder, and the place of their own.
+    """
+    ref = session(case, "MPI", environmentVariables=[{"name": "MINE", "value": "a 'b'"}])
+    here = 'echo "$MINE|$PWD|$GANGLINE_NUM_WORKERS|$GANGLINE_REPLICA|$SLURM_NODEID"'
+    found = [told(case.driver, ref, name, here).split("|") for name in ("master-0", "worker-1")]
+    assert found[0][:3] == found[1][:3] == ["a 'b'", str(case.folder(ref) / "master-0"), "2"]
+    assert [names[3] for names in found] == ["master-0", "worker-1"]
     shells = [entered(case.driver, ref, tty=True, replica=f"worker-{n}") for n in (0, 1)]
     for number, shell in enumerate(shells):
         shell.write(f"echo $SLURMD_NODENAME is {number}$((40 + 2))\r".encode())

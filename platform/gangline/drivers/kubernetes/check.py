@@ -11,15 +11,14 @@ from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, has_gpus
 from gangline.spec.launching import (
-    LAUNCHER_CHOICES,
     PROGRAM_EXAMPLE,
     choice_problems,
     launch_problem,
     runs,
+    unfit,
 )
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
-from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
 from . import environment, names, volume_checks
@@ -45,7 +44,7 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         yield problem
     yield from _priority(submission, facts)
     yield from choice_problems(submission.worker, submission.master)
-    yield from _launcher(launcher, facts)
+    yield from unfit(launcher, lambda one: no_launcher(one, facts))
     for role, spec in submission.halves:
         yield from _node_pools(role, spec, submission)
         yield from _image(role, spec)
@@ -89,14 +88,6 @@ def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
         yield Problem.of(role, "image", "required", accepted=accepted)
     elif image.startswith(LOCAL_SCHEME):
         yield Problem.of(role, "image", "container", value=image, accepted=accepted)
-
-
-def _launcher(launcher: str | None, facts: Facts) -> Iterator[Problem]:
-    if launcher and (why := no_launcher(launcher, facts)):
-        yield Problem.of(
-            Role.WORKER, "launcher", "launcher:unfit", value=launcher, why=why.rstrip("."),
-            accepted=one_of(one for one in LAUNCHER_CHOICES if not no_launcher(one, facts)),
-        )  # fmt: skip
 
 
 def _command(

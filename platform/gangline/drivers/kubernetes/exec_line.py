@@ -62,6 +62,8 @@ class Line:
         """What came together with the answer that opened it."""
         self._out = bytearray()
         self._message = bytearray()
+        self._is_cut = False
+        """Nothing can be sent any more; what the other side said before may still be unread."""
         self.is_over = False
 
     @property
@@ -82,27 +84,33 @@ class Line:
         return self._socket.fileno()
 
     def send(self, channel: int, data: bytes) -> None:
-        if not self.is_over and self._protocol.state is State.OPEN:
+        if self._sends:
             self._protocol.send_binary(bytes([channel]) + data)
             self.flush()
 
     def ping(self) -> None:
-        if not self.is_over and self._protocol.state is State.OPEN:
+        if self._sends:
             self._protocol.send_ping(b"")
             self.flush()
+
+    @property
+    def _sends(self) -> bool:
+        return not (self.is_over or self._is_cut) and self._protocol.state is State.OPEN
 
     def flush(self) -> None:
         """Send what goes without waiting."""
         for data in self._protocol.data_to_send():
             self._out += data
         try:
-            while self._out and not self.is_over:
+            while self._out and not (self.is_over or self._is_cut):
                 sent = self._socket.send(bytes(self._out[:AT_ONCE]))
                 del self._out[:sent]
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
             return
         except OSError:
-            self.is_over = True
+            self._is_cut = True
+        if self._is_cut:
+            self._out.clear()
 
     def receive(self) -> list[tuple[int, bytes]]:
         """What has come: channels and data. Sets ``is_over`` once nothing more can."""

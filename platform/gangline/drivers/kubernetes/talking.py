@@ -3,14 +3,12 @@
 One of them reads, one writes, any may close; none waits in the line itself.
 """
 
-import contextlib
-import os
 import select
-import threading
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from gangline.drivers.closing import Closable
 from gangline.drivers.shells import CLOSED, PIECE, REPLICA_ENDED, STDIN, Ended, Output
 
 from .exec_line import Line
@@ -23,20 +21,16 @@ LAST_WORDS = 2.0
 """Seconds that an end which was told may take to close the line."""
 
 
-class Talk:
+class Talk(Closable):
     """Hands over what comes on a line until its end. A kind of talk says what the channels hold."""
 
     def __init__(self, line: Line) -> None:
+        super().__init__()
         self._line = line
-        self._wake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._guard = threading.Lock()
-        """Around the line, and the descriptors that ``read`` closes in the end."""
-        self._writing = threading.Lock()
         self._found: deque[Output] = deque()
         self._told: Any = None
         """What the API server says of the end."""
         self._asked = 0
-        self._input_ended = self._closed = self._over = False
         self._end = Ended(None, REPLICA_ENDED)
 
     def read(self) -> Output | Ended:
@@ -61,13 +55,6 @@ class Talk:
                     self._line.send(STDIN, data[at : at + PIECE])
                 if not self._has_room():
                     return
-
-    def close(self) -> None:
-        with self._guard:
-            self._closed = True
-            if not self._over:
-                with contextlib.suppress(BlockingIOError):
-                    os.write(self._waker, b".")
 
     def _take(self, channel: int, data: bytes) -> Iterable[Output]:
         """What of it is output; an end that is told goes to ``_told``."""
@@ -112,9 +99,8 @@ class Talk:
         is_left = self._closed and self._told is None
         end = Ended(None, CLOSED) if is_left else self._judged()
         with self._guard:
-            self._end, self._over = end, True
-            for fd in (self._wake, self._waker):
-                os.close(fd)
+            self._end = end
+            self._let_go()
         if is_left:
             self._depart()
         else:

@@ -6,32 +6,16 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.leading import led
-from gangline.drivers.mapping import Table, To, apply, paths
+from gangline.drivers.mapping import Table, To, apply, late_variables, pairs, paths, plain_variables
 from gangline.spec.base import SpecModel
 from gangline.spec.catalogue import catalogue
-from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.problems import Role
-from gangline.spec.replica import Annotation, Label
 from gangline.spec.tools import ExposedUrl
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
 FORM = "gangline.dev/local/v1"
 SCHEME = "local://"
-
-
-def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
-    return [[item.name, item.value] for item in items]
-
-
-def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
-    return [[item.name, item.value or ""] for item in items if item.secret is None]
-
-
-def late(spec: ReplicaSpec) -> list[list[str]]:
-    """Variable, credential and key of what is known only when processes start."""
-    given = spec.environment_variables or ()
-    return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]
 
 
 def _names(items: Sequence[ExposedUrl]) -> list[str]:
@@ -61,15 +45,15 @@ ROLE: Table = {
     "command": To("command", split_command),
     "args": To("arguments", split_command),
     "workingDir": To("workingDirectory"),
-    "environmentVariables": To("variables", _variables),
+    "environmentVariables": To("variables", plain_variables),
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
     **{f"storage.{name}": To(f"mounts|{place}", _items) for name, place in MOUNTS.items()},
     "exposedUrls": To("tools", _names),
     "createHomeDir": To("home"),
     "category": To("category"),
-    "labels": To("labels", _pairs),
-    "annotations": To("annotations", _pairs),
+    "labels": To("labels", pairs),
+    "annotations": To("annotations", pairs),
 }
 # Once for the whole gang.
 GANG: Table = {"networkInterface": To("interface"), "launcher": To("launcher")}
@@ -156,4 +140,5 @@ def render(submission: Submission) -> dict[str, Any]:
 
 def _role(spec: ReplicaSpec) -> dict[str, Any]:
     made = apply(ROLE, spec, {})
-    return {**made, "late": found} if (found := late(spec)) else made
+    found = late_variables(spec.environment_variables)
+    return {**made, "late": found} if found else made

@@ -11,16 +11,15 @@ from gangline.spec import lengths
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.launching import (
     LAUNCH_EXAMPLE,
-    LAUNCHER_CHOICES,
     PROGRAM_EXAMPLE,
     choice_problems,
     launch_problem,
     runs,
+    unfit,
 )
 from gangline.spec.problems import Problem, Role
 from gangline.spec.slurm import TOKEN
 from gangline.spec.types import quantity_bytes
-from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
 from . import containers, data_checks
@@ -37,7 +36,7 @@ def problems(
     yield from _of_the_job(submission, facts, defaults)
     launcher = framework.launches
     yield from choice_problems(submission.worker, submission.master)
-    yield from _launcher(submission.worker.launcher, facts)
+    yield from unfit(submission.worker.launcher, lambda one: no_launcher(one, facts))
     for role, spec in submission.halves:
         if framework.runs_script:
             yield from _tasks(submission)
@@ -54,14 +53,6 @@ def problems(
         yield from _feature(role, spec, facts)
         if not (launcher and role is Role.MASTER):
             yield from _size(role, spec, submission, facts)
-
-
-def _launcher(launcher: str | None, facts: Facts) -> Iterator[Problem]:
-    if launcher and (why := no_launcher(launcher, facts)):
-        yield Problem.of(
-            Role.WORKER, "launcher", "launcher:unfit", value=launcher, why=why.rstrip("."),
-            accepted=one_of(one for one in LAUNCHER_CHOICES if not no_launcher(one, facts)),
-        )  # fmt: skip
 
 
 def _command(

@@ -14,7 +14,7 @@ from gangline.spec.workload import ReplicaSpec
 
 from . import data
 from .commands import quoted
-from .shell import NO_IMAGE, NO_RUNTIME
+from .texts import NO_IMAGE, NO_RUNTIME
 
 PYXIS, APPTAINER, SINGULARITY = "pyxis", "apptainer", "singularity"
 LOCAL = "local://"

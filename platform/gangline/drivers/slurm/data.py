@@ -16,7 +16,7 @@ from gangline.spec.base import SpecModel
 from gangline.spec.data import AWS
 
 from .commands import quoted
-from .shell import NOT_FETCHED
+from .texts import NOT_FETCHED
 
 KINDS: Mapping[str, str] = {
     "pvc": "path",

@@ -5,27 +5,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from gangline.drivers.mapping import Table, To, paths
+from gangline.drivers.mapping import Table, To, pairs, paths, plain_variables
 from gangline.spec import lengths
 from gangline.spec.catalogue import catalogue
-from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.placement import NodePoolName
-from gangline.spec.replica import Annotation, Label
 from gangline.spec.slurm import SCRIPT, VALUES, Module, SbatchOption
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import ReplicaSpec
 
 from . import data
-
-
-def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
-    return [[item.name, item.value] for item in items]
-
-
-def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
-    return [[item.name, item.value or ""] for item in items if item.secret is None]
 
 
 def _names(items: Sequence[NodePoolName | Module]) -> list[str]:
@@ -46,11 +35,11 @@ ROLE: Table = {
     "command": To("command", split_command),
     "args": To("arguments", split_command),
     "workingDir": To("workingDirectory"),
-    "environmentVariables": To("variables", _variables),
+    "environmentVariables": To("variables", plain_variables),
     "createHomeDir": To("home"),
     "category": To("category"),
-    "labels": To("labels", _pairs),
-    "annotations": To("annotations", _pairs),
+    "labels": To("labels", pairs),
+    "annotations": To("annotations", pairs),
     "compute.cpuCoreRequest": To("asks|cpus", math.ceil),
     "compute.cpuMemoryRequest": To("asks|megabytes", _megabytes),
     "compute.gpuDevicesRequest": To("asks|gpus"),
@@ -133,9 +122,3 @@ UNSUPPORTED: Mapping[str, str] = {
     ),
 }
 """The reason for each field that means nothing to Slurm."""
-
-
-def late(items: Sequence[EnvironmentVariable] | None) -> list[list[Any]]:
-    """Variable, credential and key of what is known only when the job is made."""
-    given = items or ()
-    return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]

@@ -15,16 +15,16 @@ from gangline.drivers.base import (
     ReplicaState,
 )
 
-from . import shell, states
+from . import states, texts
 from .looks import Job, Run, Seen
 
 LOST_AFTER = 600.0
 """Seconds after which a job that Slurm no longer knows, and that left no record, counts as over."""
 _BEFORE: Mapping[int, str] = {
-    shell.NO_MODULE: "A module could not be loaded",
-    shell.NOT_FETCHED: "What is fetched before the command starts could not be fetched",
-    shell.NO_RUNTIME: "No program that runs images was found on the node",
-    shell.NO_IMAGE: "The image could not be fetched",
+    texts.NO_MODULE: "A module could not be loaded",
+    texts.NOT_FETCHED: "What is fetched before the command starts could not be fetched",
+    texts.NO_RUNTIME: "No program that runs images was found on the node",
+    texts.NO_IMAGE: "The image could not be fetched",
 }
 _KILL = 9
 _CANCELS = (15, _KILL)
@@ -235,7 +235,7 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
         _stopped(r, "Stopped because others did not start." if r.started_at else "Never started.")
         for r in seen
     )
-    if code == shell.NO_IMAGE:
+    if code == texts.NO_IMAGE:
         image = here.run.files.get("image", "")
         plain = replace(plain, reason_code=IMAGE_PULL, reason_params={"image": image})
     return replace(plain, state=ObservedState.FAILED, reason=reason, replicas=others)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gangline.drivers.base import Part, Submission
 from gangline.drivers.leading import led
-from gangline.drivers.mapping import apply
+from gangline.drivers.mapping import apply, late_variables
 from gangline.spec import batch
 from gangline.spec.frameworks import framework_of, places, role_of
 from gangline.spec.problems import Role
@@ -88,7 +88,7 @@ def _part(submission: Submission, part: Part) -> dict[str, Any]:
     if names := asks.pop("partitions", None):
         known = submission.node_pools
         asks["partitions"] = [known[name][1] for name in names if known.get(name, ("", ""))[1]]
-    if late := mapping.late(part.spec.environment_variables):
+    if late := late_variables(part.spec.environment_variables):
         made["late"] = late
     return made
 

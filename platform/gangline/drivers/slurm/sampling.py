@@ -1,4 +1,4 @@
-"""What replicas use: from the lines of the sampler in each (`shell.SAMPLING`) into our own files.
+"""What replicas use: from the lines of the sampler in each (`texts.SAMPLING`) into our own files.
 
 The lines come with the look at the other records of a run folder; nobody asks for them alone.
 """

@@ -14,7 +14,7 @@ from gangline.spec import batch
 from gangline.spec.frameworks import interfaces
 from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 
-from . import containers, data, launches, rendering, shell
+from . import containers, data, launches, rendering, texts
 from .commands import here, quoted
 
 REPLICA, OWN, NODE = "replica.sh", "script", "node.sh"
@@ -53,18 +53,18 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
-    yield shell.JOB
+    yield texts.JOB
     if rendering.launches(native["framework"]):
-        yield shell.HOSTFILE
+        yield texts.HOSTFILE
     if modules := native.get("modules"):
-        yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
+        yield f"{texts.LOAD}load {' '.join(map(quoted, modules))}"
     yield from _prepared(native)
     if own := native.get("script"):
-        yield shell.MODULES
+        yield texts.MODULES
         yield here(own, OWN).rstrip("\n")
     if _is_measured_by_node(native):
-        yield here(shell.NODE, NODE).rstrip("\n")
-    replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
+        yield here(texts.NODE, NODE).rstrip("\n")
+    replica = texts.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
     yield here(replica, REPLICA).rstrip("\n")
     yield from _run(native)
     yield "finish $?"

@@ -34,14 +34,25 @@ LEASES = "visits"
 VISIT = r"""lease=LEASE name=NAME
 pid=$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "state/$name.start" 2> /dev/null)
 where=$(sed -n 's/.*"node":"\([^"]*\)".*/\1/p' "state/$name.start" 2> /dev/null)
-child= pairs=() folder=$PWD/$name
+child= over= pairs=() folder=$PWD/$name
 [ "$where" != "${SLURMD_NODENAME:-}" ] || read -r child rest < "/proc/$pid/task/$pid/children"
 if [ -n "$child" ]; then
   # The replica's own variables and folder, wherever they came from.
   while IFS= read -r -d '' pair; do pairs+=("$pair"); done < "/proc/$child/environ"
   folder=$(readlink "/proc/$child/cwd")
 else
-  while IFS= read -r -d '' pair; do pairs+=("$pair"); done < /proc/self/environ
+  # Where only ranks of a launcher run: what that has, and over it what Slurm says of this node.
+  if [ -r secrets/launcher ]; then
+    while IFS= read -r -d '' pair; do
+      pairs+=("$pair")
+      [[ $pair != PWD=* ]] || folder=${pair#PWD=}
+    done < secrets/launcher
+    pairs+=("GANGLINE_REPLICA=$name" "GANGLINE_ROLE=${name%-*}")
+    over='@(SLURM|CUDA_VISIBLE_DEVICES=)'
+  fi
+  while IFS= read -r -d '' pair; do
+    [[ $pair != $over* ]] || pairs+=("$pair")
+  done < /proc/self/environ
 fi 2> /dev/null
 [ -z "$term" ] || pairs+=("TERM=$term")
 # Who goes away takes this file along, and the end of the replica counts as much.

@@ -178,10 +178,11 @@ trap : INT USR1 USR2
 mkdir -p "$RUN/metrics"
 metrics=$RUN/metrics/$name ticks=$(getconf CLK_TCK || echo 100)
 page=$(getconf PAGESIZE || echo 4096)
-noted() {
+look() {
   local now=${EPOCHREALTIME:-$(date +%s.%N)}
-  printf '%s\n' "${now/,/.} $*" >> "$metrics.tsv"
+  printf '%s\n' "${now/,/.} $*"
 }
+noted() { look "$@" >> "$metrics.tsv"; }
 network() {
   local line in=0 out=0
   while read -r line; do
@@ -228,6 +229,7 @@ measured() {
 # are no children of it. What has ended goes on to count with what it was last seen to have used.
 declare -A SEEN=()
 USED=0
+ZERO=
 measured_job() {
   local pid text step rest kids key value pages=0 read=0 written=0 now found=0
   while read -r pid rest step kids; do
@@ -245,14 +247,16 @@ measured_job() {
     done < "/proc/$pid/io"
   done < <(scontrol listpids "$SLURM_JOB_ID" "$SLURMD_NODENAME")
   [ $found = 1 ] || return
+  [ -z "$ZERO" ] || { printf '%s\n' "$ZERO" >> "$metrics.tsv"; ZERO=; }
   value=$((USED * 1000 / ticks))
   noted "$((value / 1000)).$(printf %03d $((value % 1000)))" \
     "$((pages * page)) $read $written $(gpus) $(network)"
 }
+nothing_yet() { look "0 - 0 0 - - $(network)"; }
 sampling() {
   trap '' TERM
   local every=1 count=0
-  [ -n "${begun:-}" ] || noted "0 - 0 0 - - $(network)"
+  [ -n "${begun:-}" ] || nothing_yet >> "$metrics.tsv"
   while pause $every; kill -0 "$child"; do
     if [ "${GANGLINE_FRAMEWORK:-}" = Script ]; then measured_job; else measured "$child"; fi
     count=$((count + 1))
@@ -287,7 +291,10 @@ COMMAND=()
 set -m
 # In a shell of its own: people's variables may be called as those here.
 ( [ -r "$RUN/secrets/$role" ] && . "$RUN/secrets/$role"
-  $role && exec "${CONTAINER[@]+"${CONTAINER[@]}"}" "${COMMAND[@]}"
+  $role || exit
+  # For who enters a node where ranks of a launcher run: they have what it has.
+  [ $GANGLINE_LAUNCHER = 0 ] || { mkdir -p "$RUN/secrets" && env -0 > "$RUN/secrets/launcher"; }
+  exec "${CONTAINER[@]+"${CONTAINER[@]}"}" "${COMMAND[@]}"
 ) < /dev/null >> "$log.out" 2>> "$log.err" 9>&- & child=$!
 set +m
 sampling & sampler=$!
