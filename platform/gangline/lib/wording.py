@@ -374,6 +374,7 @@ _POLICY = {
     "policy.crossed": "must be at least the min, {value}",
     "policy.out_of_reach": "leaves no value: the field takes {accepted}",
     "policy.characters": "must not hold {character}, which cannot be seen",
+    "policy.domain": "has {value}, whose domain {domain} nobody may use",
     "policy.too_long": "must have at most {most} characters",
     "policy.alone": "has no effect without a rule",
     "policy.ids": "must be a list of ids of data sources",
