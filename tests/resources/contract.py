@@ -47,11 +47,7 @@ class Context:
         return SAMPLES[self.resource.key]
 
     def page(self, person: str) -> Client:
-        client = Client()
-        client.force_login(
-            self.world.people[person], backend="django.contrib.auth.backends.ModelBackend"
-        )
-        return client
+        return self.world.client(person)
 
     def api(
         self, person: str, method: str, path: str = "", body: Any = None, **headers: str
