@@ -18,13 +18,16 @@ from rest_framework.response import Response
 
 from assets import claims, flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
-from assets.models import Asset, Credential, Environment
+from assets.models import Asset, Credential, Environment, Template
 from assets.named_credentials import with_names
 from assets.scopes import IDS, scope_named
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
 from gangline.api.paging import MAX_LIMIT, answer, known_only, page_of
 from gangline.api.schema import component, errors
 from gangline.audit.models import AuditEntry
 from gangline.lib.problems import Problem, Refused, under, unknown_fields
+from gangline.lib.texts import camel
 from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.resources.services import Saved
 from gangline.scopes.models import Scope, ScopeKind
@@ -35,6 +38,7 @@ from gangline.spec.words import one_of
 from gangline.spec.workload import SPEC
 
 TYPES, FRAMEWORK = "workloadSupportedTypes", "distFramework"
+_NEVER = ("auto_delete", "private")
 SYSTEM = "system"
 """Who made what came with the installation: clients take no empty text, nor as a description."""
 
@@ -52,6 +56,9 @@ class MetaSerializer(ResourceSerializer):
     cluster_id = serializers.CharField(required=False, max_length=40)
     department_id = IdField(required=False)
     project_id = NumberField(required=False)
+    auto_delete = serializers.BooleanField(required=False, write_only=True)
+    private = serializers.BooleanField(required=False, write_only=True)
+    """Clients say false of both where nothing is said; nothing else is there."""
     workload_supported_types = serializers.DictField(required=False)
     """All workloads here are distributed; ``distFramework`` says which an environment is for."""
 
@@ -59,13 +66,14 @@ class MetaSerializer(ResourceSerializer):
         model = Asset
         fields = (
             "id", "kind", "name", "description", "scope", "cluster_id", "department_id",
-            "project_id", "workload_supported_types", "created_at", "updated_at",
+            "project_id", "auto_delete", "private", "workload_supported_types", "created_at",
+            "updated_at",
         )  # fmt: skip
         read_only_fields = ("id", "created_at", "updated_at")
 
-    def to_representation(self, obj: Asset | Credential) -> dict[str, Any]:
+    def to_representation(self, obj: Asset | Credential | Template) -> dict[str, Any]:
         scope, kind = obj.scope, ScopeKind(obj.scope.kind)
-        made_for = obj.framework if isinstance(obj, Asset) else ""
+        made_for = obj.framework if isinstance(obj, Asset | Template) else ""
         found: dict[str, Any] = {
             "id": str(obj.pk),
             "kind": obj.kind,
@@ -136,6 +144,33 @@ class DataSourceSerializer(AssetSerializer):
         return {**found, "spec": {kind_of_asset(obj).wire: found["spec"]}}
 
 
+def meta_values(given: Any, obj: Any, user: User, view: Permission) -> dict[str, Any]:
+    """Name, description, scope and `TYPES` of a ``meta``, as far as it has them. Raises Refused.
+
+    ``obj``: what is changed; None: it is made, and ``view`` is what one needs to know its scope.
+    """
+    serializer = MetaSerializer(data=given if given is not None else {}, partial=obj is not None)
+    try:
+        if not serializer.is_valid():
+            raise Refused(list(of_drf(serializer.errors)))
+    except Refused as refused:
+        raise Refused(list(under("meta", refused.problems))) from None
+    found = dict(serializer.validated_data)
+    if set_ := [camel(name) for name in _NEVER if found.get(name)]:
+        params = {"value": "true", "accepted": "false"}
+        raise Refused([Problem("options", f"meta.{name}", params) for name in set_])
+    values = {name: found[name] for name in ("name", "description") if name in found}
+    if "workload_supported_types" in found:
+        values[TYPES] = found["workload_supported_types"]
+    if obj is None:
+        kind = ScopeKind(found["scope"])
+        key = str(found.get(f"{kind}_id", ""))
+        values["scope"] = scope_named(user, view, kind, key, f"meta.{IDS.get(kind, 'scope')}")
+    elif "scope" in found and found["scope"] != obj.scope.kind:
+        raise Refused([Problem("fixed", "meta.scope")])
+    return values
+
+
 class AssetViewSet(ResourceViewSet):
     """Bodies are read here: a scope is named by its kind and id, values by the spec itself."""
 
@@ -167,27 +202,9 @@ class AssetViewSet(ResourceViewSet):
             values["values"] = self._values(data.get("spec") or {}, scope)
         return values, {}
 
-    def _meta(self, given: Any, obj: Asset | None) -> dict[str, Any]:
-        serializer = MetaSerializer(
-            data=given if given is not None else {}, partial=obj is not None
-        )
-        try:
-            if not serializer.is_valid():
-                raise Refused(list(of_drf(serializer.errors)))
-        except Refused as refused:
-            raise Refused(list(under("meta", refused.problems))) from None
-        found = dict(serializer.validated_data)
-        values = {name: found[name] for name in ("name", "description") if name in found}
-        values |= self._made_for(found.get("workload_supported_types"))
-        if obj is None:
-            kind = ScopeKind(found["scope"])
-            key = str(found.get(f"{kind}_id", ""))
-            at = f"meta.{IDS.get(kind, 'scope')}"
-            view = self.resource.permission("view")
-            values["scope"] = scope_named(self.user, view, kind, key, at)
-        elif "scope" in found and found["scope"] != obj.scope.kind:
-            raise Refused([Problem("fixed", "meta.scope")])
-        return values
+    def _meta(self, given: Any, obj: Any) -> dict[str, Any]:
+        values = meta_values(given, obj, self.user, self.resource.permission("view"))
+        return values | self._made_for(values.pop(TYPES, None))
 
     def _made_for(self, types: Mapping[str, Any] | None) -> dict[str, Any]:
         """The framework of an environment, where the body says one; other assets have none."""

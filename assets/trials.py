@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -80,6 +81,16 @@ def stored(actor: Actor, resource: Resource[Any], obj: Any) -> Outcome:
 
     subject = Subject(resource, obj.scope, resource.name_of(obj), resource.id_of(obj))
     return tested(actor, subject, place)
+
+
+def listed(
+    actor: Actor, resource: Resource[Any], credential: Credential, repository: str
+) -> Outcome:
+    """What a registry holds: the tags of a repository, or with ``""`` its repositories."""
+    subject = Subject(resource, credential.scope, credential.name, resource.id_of(credential))
+    return tested(
+        actor, subject, lambda: replace(of_registry(_opened(credential)), lists=repository)
+    )
 
 
 def _data(actor: Actor, scope: Scope, name: str) -> Mapping[str, str]:

@@ -91,6 +91,7 @@ def test_a_setting_is_saved_audited_and_put_back(world: World) -> None:
         ("general", "general__name", "x" * 31),
         ("general", "general__name", ""),
         ("general", "general__notice", "a\x00b"),
+        ("general", "general__notice", "a\u202eb"),
     ],
 )
 def test_bad_values_are_refused_beside_their_field(

@@ -140,6 +140,9 @@ BAD: list[tuple[Any, str, str]] = [
      "policy.rules.worker.numWorkers.max", "policy.crossed"),
     ({"defaults": {"worker": {"labels": {"instances": [{"name": "a b"}]}}}},
      "policy.defaults.worker.labels.instances.0.name", "policy.refused_item"),
+    ({"defaults": {"worker": {"labels": {"instances": [
+        {"name": "kueue.x-k8s.io/queue-name", "value": "b"}]}}}},
+     "policy.defaults.worker.labels", "policy.domain"),
     ({"imposedAssets": {"worker": ["5a2d0f2e-5c0a-4b2b-9f4b-0e0a8f0d3c11"]}},
      "policy.imposedAssets.worker", "policy.imposed_unknown"),
     ({"rules": 5}, "policy.rules", "policy.object"),

@@ -2,7 +2,7 @@
 
 Elsewhere: V10 organization/test_scheduling_rules, V18 clusters/test_storage_classes, V21
 wizard/test_data_sources, V24 policies/test_engine, V27 api/test_submitting, V28
-workloads/test_quota. V11: an operator
+wizard/test_beyond_quota. V11: an operator
 Equals without a value is taken, as taints have none either.
 """
 

@@ -43,7 +43,13 @@ def test_clients_say_and_ask_which_framework_an_environment_is_for(world: World)
             "spec": {"image": "ddp:1"},
         }
 
-    made = call("POST", body=body({"distributed": True, "distFramework": "PyTorch"}))
+    wanted = body({"distributed": True, "distFramework": "PyTorch"})
+    for name in ("autoDelete", "private"):  # the client says false of both by itself
+        refused = call("POST", body={**wanted, "meta": {**wanted["meta"], name: True}})
+        assert refused.status_code == 400
+        assert [one["path"] for one in refused.json()["problems"]] == [f"meta.{name}"]
+        wanted["meta"][name] = False
+    made = call("POST", body=wanted)
     assert made.status_code == 202, made.content
     meta = made.json()["meta"]
     assert meta["workloadSupportedTypes"] == {"distributed": True, "distFramework": "PyTorch"}

@@ -180,6 +180,30 @@ def test_a_login_at_a_registry(tmp_path: Path, way: str) -> None:
         assert tried(Registry(server, "eve", SECRET)).code == "refused"
         assert tried(Registry(f"{server}/team/images", "ada", SECRET)).code == "registry"
         assert tried(Registry(server, "ada", SECRET), Reach()).code == "address"
+        assert tried(Registry(server, "ada", SECRET, "")).code == "registry"
+        assert tried(Registry(server, "ada", "other", "")).code == "refused"
+        assert tried(Registry(server, "ada", SECRET, "team/none")).code == "no_repository"
+
+
+def test_what_a_registry_lists_is_read_page_by_page_and_only_names_of_it() -> None:
+    pages = {
+        "/v2/_catalog?n=1000": (b'{"repositories": ["a/b", "<b>", 7]}', "</v2/_catalog?last=b>"),
+        "/v2/_catalog?last=b": (b'{"repositories": ["c"]}', ""),
+        "/v2/a/tags/list?n=1000": (b'{"tags": null}', ""),
+        "/v2/b/tags/list?n=1000": (b'{"tags": ["1"]}', "<http://127.0.0.2/v2/x>"),
+        "/v2/c/tags/list?n=1000": (b"[]", ""),
+    }
+
+    def told(one: Any) -> None:
+        body, after = pages[one.path]
+        send(one, 200, body, **({"Link": f'{after}; rel="next"'} if after else {}))
+
+    with answering(told) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert tried(Registry(url, "ada", SECRET, "")).names == ("a/b", "c")
+        assert tried(Registry(url, "ada", SECRET, "a")).names == ()
+        assert tried(Registry(url, "ada", SECRET, "b")).code == "moved"
+        assert tried(Registry(url, "ada", SECRET, "c")).code == "no_registry"
 
 
 def test_a_registry_cannot_have_the_login_sent_just_anywhere() -> None:

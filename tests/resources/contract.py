@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from django.db import connection
 from django.forms import MultipleChoiceField
 from django.template.backends.django import Template
@@ -21,6 +22,8 @@ from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
 from gangline.db.versioned import Versioned
 from gangline.forms.fields import dom_id
+from gangline.lib.problems import Refused
+from gangline.resources import services
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
@@ -142,6 +145,11 @@ def _no_edit(resource: Resource[Any], sample: Sample) -> str:
     if "edit" not in resource.verbs or not sample.edit:
         return "it is not edited"
     return "" if issubclass(resource.model, Versioned) else "it has no version"
+
+
+def _no_description(resource: Resource[Any], sample: Sample) -> str:
+    names = {field.name for field in resource.model._meta.concrete_fields}
+    return "" if "description" in names else "it has no description"
 
 
 @check(_no_wire)
@@ -292,6 +300,28 @@ def names_are_unique(c: Context) -> None:
     answer = c.api("administrator", "POST", "", c.sample.body(c.world, "twice"))
     assert answer.status_code == 409, answer.content
     assert answer.json()["problems"][0]["path"]
+
+
+@check(lambda r, s: _no_edit(r, s) or _no_description(r, s))
+def texts_can_be_read(c: Context) -> None:
+    """What hides or turns around what stands beside it is refused; any other language is not."""
+    made = c.sample.make(c.world, "seen")
+    for hidden in (
+        "gpj\u202eexe",
+        "a\u2066b",
+        "a\u200eb",
+        "a\u200bb",
+        "\x1b[31m",
+        "a\u2028b",
+        "a\0b",
+    ):
+        with pytest.raises(Refused) as refusal:
+            services.update(c.resource, actor=None, obj=made, values={"description": hidden})
+        (problem,) = refusal.value.problems
+        assert (problem.code, problem.path) == ("characters", "description"), hidden
+    fit = "نموذج, می\u200cخواهم, דגם, 👩\u200d🔬\nSecond line"
+    services.update(c.resource, actor=None, obj=made, values={"description": fit})
+    assert _again(made).description == fit
 
 
 @check(lambda r, s: _no_edit(r, s) or _no_form(r, s))

@@ -26,6 +26,7 @@ OF_THE_CLASS = {
     "rights",
     "rights_to_write",
     "statements_do_not_grow",
+    "texts_can_be_read",
     "two_tabs",
 }
 """Checks in which one resource stands for the others of its class; these run thoroughly."""

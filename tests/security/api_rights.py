@@ -67,6 +67,8 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/files/content": {"GET": BAD},
     "v1/clusters/<uuid:cluster_id>/jobs": {"GET": ABSENT},
     "v1/clusters/<uuid:cluster_id>/jobs/<str:number>": {"GET": ABSENT, "DELETE": ABSENT},
+    "v1/asset/workload-template": {"GET": EVERYBODY, "POST": BAD},
+    "v1/asset/workload-template/<uuid:pk>": dict.fromkeys(("GET", "PUT", "DELETE"), ABSENT),
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
     "v1/security/settings": {"GET": SETTINGS},
@@ -98,6 +100,11 @@ OF_TYPES = {
     for end in ("", "/count", "/<uuid:pk>")
 }
 """Credentials at the addresses of their types: tests/assets/test_credentials.py."""
+_LISTS = "/<uuid:pk>/repositories"
+OF_TYPES |= {
+    f"v1/asset/registries{end}" for end in ("", "/count", "/<uuid:pk>", _LISTS, f"{_LISTS}/tags")
+}
+"""Those of one type once more, and what a registry holds: tests/assets/test_registries.py."""
 SIGN_IN = {"v1/token", "v2/token", "v1/device"}
 """They take credentials; the last lets a program ask for some."""
 DESCRIBED = {"v1/openapi.json", "v1/openapi.yaml", "v1/docs", r"^.*\Z"}

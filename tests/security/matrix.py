@@ -75,6 +75,10 @@ def _claim(size: Any) -> dict[str, Any]:
     return {"name": "a", "path": "/a", "claimInfo": {"size": size}}
 
 
+def first_of_each_field(rows: list[Row]) -> list[Row]:
+    return list({row.path: row for row in reversed(rows)}.values())
+
+
 NAMES = [
     *_texts(2, "workload", "name", "-abc", "abc-", "1abc", "Abc", "a_b", "a" * 52, "a b", " abc"),
     Row(1, "workload", "name", "abc\n"),
@@ -155,6 +159,8 @@ COMMANDS = [
         at="environmentVariables.1.name"),
     Row(24, "worker", "environmentVariables",
         [{"name": f"V{n}", "value": ""} for n in range(201)]),
+    Row(7, "worker", "environmentVariables", [{"name": "A", "description": "gpj\u202eexe"}],
+        at="environmentVariables.0.description"),
     Row(24, "worker", "environmentVariables", {"A": "1"}),
     Row(24, "worker", "environmentVariables", ["A=1"], at="environmentVariables.0"),
     Row(26, "worker", "args", " ".join("x" for _ in range(1001)), "x " * 1001),
@@ -202,13 +208,17 @@ OF_SPEC = [
 ]  # fmt: skip
 
 
-def _first(rows: list[Row]) -> list[Row]:
-    """One row of each field."""
-    return list({row.path: row for row in reversed(rows)}.values())
-
-
+OF_COMPUTE = [row for row in OF_SPEC if row.path.startswith("compute.")]
+OF_ENVIRONMENT = [
+    row for row in OF_SPEC
+    if row.path.partition(".")[0] in (
+        "image", "command", "args", "environmentVariables", "workingDir", "security", "ports",
+        "privileged", "securityContext", "__proto__",
+    )
+]  # fmt: skip
+"""What assets are made of, and what is no field of theirs either."""
 SENT = [
-    *_first(NAMES), NAMES[-1], *_first(OF_SPEC), *OF_CLUSTER,
+    *first_of_each_field(NAMES), NAMES[-1], *first_of_each_field(OF_SPEC), *OF_CLUSTER,
     *(row for row in (*COMMANDS, *STRUCTURE) if row.role == "workload" or row.unreadable),
 ]  # fmt: skip
 """Each field once, and what is judged outside the spec."""

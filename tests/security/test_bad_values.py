@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.security.matrix import HARMLESS, SENT, Row
+from gangline.resources.registry import get as resource
+from tests.security.matrix import HARMLESS, OF_COMPUTE, OF_ENVIRONMENT, SENT, Row
 from tests.support.api import ApiClient
-from tests.support.world import World
+from tests.support.world import IMAGE, World
 from workloads.models import Attempt, IdempotencyKey, Workload
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,24 @@ _OF_MASTER = [row for row in SENT if row.path in ("compute.cpuMemoryRequest", "i
 def test_the_master_is_judged_as_strictly(world: World, researcher: ApiClient, row: Row) -> None:
     body = placed(world.body(), "master", row.path, row.value)
     assert_refused(researcher.post(SUBMIT, body), row, "master")
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("compute", OF_COMPUTE), ("environment", OF_ENVIRONMENT)]
+)
+def test_assets_are_judged_as_strictly(world: World, kind: str, rows: list[Row]) -> None:
+    """What stands twice in one list is wrong, and no conflict with anything."""
+    administrator = ApiClient(world, "administrator")
+    where = {"name": "a", "scope": "project", "projectId": str(world.vision.pk)}
+    whole = {"image": IMAGE} if kind == "environment" else {}
+    for row in rows:
+        spec = placed({"spec": dict(whole)}, "worker", row.path, row.value)["spec"]
+        sent = spec["compute"] if kind == "compute" else spec
+        answer = administrator.post(f"asset/{kind}", {"meta": where, "spec": sent})
+        paths = {one["path"] for one in answer.json()["problems"]}
+        assert answer.status_code == 400, (row.id, answer.content)
+        assert f"spec.{row.reported.removeprefix('compute.')}" in paths, (row.id, paths)
+    assert not resource(kind).model._default_manager.filter(name="a").exists()
 
 
 @pytest.mark.parametrize(("role", "path", "value"), HARMLESS, ids=str)

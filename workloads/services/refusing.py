@@ -1,16 +1,13 @@
 """What a kind of cluster cannot do, and that is asked of it all the same."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import Driver
 from gangline.policies.engine import Resolution
-from gangline.settings.catalogue import LABEL_DOMAINS
-from gangline.settings.values import value_of
+from gangline.settings.label_domains import refused_domain
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.problems import Problem, Role, shown
-from gangline.spec.reserved import is_of, reserved_domain
 from gangline.spec.sources import WORKERS, ItemSource, Source, SourceKind, Value
 from gangline.spec.values import item_label
 from gangline.spec.words import lowered, one_of
@@ -44,8 +41,8 @@ def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
             origins = [ItemSource("", effective.source)] * len(effective.value)
         for item, origin in zip(effective.value, origins, strict=True):
             key = item.get("name") if _is_told(item, origin.source) else None
-            domain = reserved_domain(key) if isinstance(key, str) else ""
-            if not domain or _is_allowed(str(key)):
+            domain = refused_domain(key) if isinstance(key, str) else ""
+            if not domain:
                 continue
             yield Problem.of(
                 Role(role), path if origin.sent is None else f"{path}.{origin.sent}.name",
@@ -53,11 +50,6 @@ def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
                 accepted="another domain, or none", key=str(key),
                 source=origin.source.name if origin.sent is None else "",
             )  # fmt: skip
-
-
-def _is_allowed(key: str) -> bool:
-    allowed = re.split(r"[,\s]+", value_of(LABEL_DOMAINS))
-    return any(one and is_of(key.partition("/")[0], one) for one in allowed)
 
 
 def by_policy(

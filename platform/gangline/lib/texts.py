@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from unicodedata import category
 
 _MOST_DIGITS = 15
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_SEEN = "\t\n\r\u200c\u200d"
 
 
 def whole(text: str) -> int | None:
@@ -33,6 +36,19 @@ def printable(text: str, longest: int) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text[:longest])
     return text[:longest]
+
+
+def hidden(text: str) -> str:
+    """The first character that nobody sees or that turns around what stands beside it, as U+202E.
+
+    Empty: there is none. Lines, tabs and the joiners of Persian and of emoji are none.
+    """
+    found = next((c for c in text if category(c) in _HIDDEN and c not in _SEEN), "")
+    return code_point(found) if found else ""
+
+
+def code_point(character: str) -> str:
+    return f"U+{ord(character):04X}"
 
 
 def camel(name: str) -> str:

@@ -1,6 +1,6 @@
 """What keeps a policy from being saved under those above it (R22), and what to think over."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,6 +59,23 @@ def check_imposed(document: PolicyDocument, found: Mapping[str, Imposable]) -> l
                 problems.append(
                     Problem(f"{PREFIX}imposed_credential", f"imposedAssets.{role}", params)
                 )
+    return _in_order(problems)
+
+
+def check_keys(document: PolicyDocument, refused: Callable[[str], str]) -> list[Problem]:
+    """Default labels and annotations with which every workload would be refused.
+
+    ``refused``: the domain of a key that nobody may use, or nothing.
+    """
+    problems: list[Problem] = []
+    for role in HALVES:
+        for path in ("labels", "annotations"):
+            given = document.half(role).defaults.get(path)
+            for item, line in zip(given.value, given.item_lines, strict=True) if given else ():
+                key = item["name"]
+                if domain := refused(key):
+                    params = {"line": line, "value": key, "domain": domain}
+                    problems.append(Problem(f"{PREFIX}domain", f"defaults.{role}.{path}", params))
     return _in_order(problems)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from gangline.lib.problems import Problem, Severity
+from gangline.lib.texts import hidden
 from gangline.lib.yaml_text import LONGEST, Path, UnreadableYaml, YamlDocument, read
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role, shown
@@ -350,6 +351,8 @@ class _Reader:
             self._wrong(at, "text")
         elif len(value) > LONGEST_MESSAGE:
             self._wrong(at, "too_long", most=LONGEST_MESSAGE)
+        elif character := hidden(value):
+            self._wrong(at, "characters", character=character)
         else:
             return " ".join(value.split())
         return None
@@ -396,6 +399,8 @@ class _Reader:
         displayed = stated.get("displayed")
         if displayed is not None and not isinstance(displayed, str):
             self._wrong((*at, "displayed"), "text")
+        elif displayed and (character := hidden(displayed)):
+            self._wrong((*at, "displayed"), "characters", character=character)
         value = field.canonical(stated.get("value"))
         if value is None:
             self._wrong(at, "no_value")

@@ -12,8 +12,9 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.problems import Problem
 from gangline.scopes.models import Scope, ScopeKind
+from gangline.settings.label_domains import refused_domain
 
-from .checking import check_document, check_imposed
+from .checking import check_document, check_imposed, check_keys
 from .document import InvalidPolicy
 from .imposing import imposable
 from .models import Policy
@@ -76,6 +77,7 @@ def check(*, scope: Scope, text: str, is_to_store: bool = False) -> list[Problem
     problems = [
         *check_document(document, above, kind=scope.kind),
         *check_imposed(document, imposable(scope, ids, is_to_store=is_to_store)),
+        *check_keys(document, refused_domain),
     ]
     if wrong := [one for one in problems if one.severity == "error"]:
         raise InvalidPolicy(wrong)

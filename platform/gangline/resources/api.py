@@ -318,16 +318,26 @@ def of_drf(found: Any, path: str = "") -> Iterator[Problem]:
 
 @answers(Refused)
 def _refused(error: Refused) -> Answer:
-    listed = [
-        one.as_dict(".".join(camel(step) for step in one.path.split("."))) | {"message": one.told}
-        for one in error.problems
-    ]
-    is_taken = all(one.rule in ("unique", "unique_together") for one in error.problems)
+    listed = [one.as_dict(_wire_path(one)) | {"message": one.told} for one in error.problems]
+    is_taken = all(_is_taken(one) for one in error.problems)
     code = 409 if is_taken else 400
     body = error_body(code, _sentence(error.problems))
     body["problems"] = listed
     body["details"] = " ".join(f"{one['path']}: {one['message']}".strip(": ") for one in listed)
     return code, body
+
+
+def _wire_path(problem: Problem) -> str:
+    """As the caller knows it; what no field is called stays as it was sent."""
+    if problem.rule == "unknown":
+        return problem.path
+    return ".".join(camel(step) for step in problem.path.split("."))
+
+
+def _is_taken(problem: Problem) -> bool:
+    """Whether another object has it; what stands twice in the same list is only wrong."""
+    is_unique = problem.rule in ("unique", "unique_together")
+    return is_unique and not problem.path.startswith("spec.")
 
 
 def _sentence(problems: list[Problem]) -> str:

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import Model
+from django.db.models import CharField, Model
 
 from gangline.access.actor import Actor
 from gangline.access.grants import who_can
@@ -21,6 +21,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.db.versioned import Versioned
 from gangline.lib.problems import Problem, Refused
+from gangline.lib.texts import code_point, hidden
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 
@@ -232,6 +233,8 @@ def _judge(resource: Resource[M], obj: M, *, actor: Actor | None, before: M | No
     # What we fill in ourselves is not there yet.
     filled = ("created_at", "created_by", "updated_at", "updated_by")
     exclude = [*own, *(filled if isinstance(obj, Versioned) else ())]
+    if problems := list(_unseen(resource, obj, before)):
+        raise Refused(problems)
     _normalize_name(resource, obj)
     try:
         obj.full_clean(exclude=exclude)
@@ -241,13 +244,29 @@ def _judge(resource: Resource[M], obj: M, *, actor: Actor | None, before: M | No
 
 
 def _normalize_name(resource: Resource[M], obj: M) -> None:
-    """Two names that look the same are the same; nothing that cannot be seen stands in one."""
+    """Two names that look the same are the same."""
     name = vars(obj).get(resource.name_field)
-    if not isinstance(name, str):
-        return
-    if not name.isprintable():
-        raise Refused([Problem("characters", resource.name_field)])
-    setattr(obj, resource.name_field, normalize("NFC", name))
+    if isinstance(name, str):
+        setattr(obj, resource.name_field, normalize("NFC", name))
+
+
+def _unseen(resource: Resource[M], obj: M, before: M | None) -> Iterator[Problem]:
+    """What people would not see in a text that is new. A name is one line, and stricter.
+
+    What was stored before stays: whoever changes something else did not write it.
+    """
+    for field in obj._meta.concrete_fields:
+        text = vars(obj).get(field.attname)
+        if not isinstance(text, str) or not isinstance(field, CharField) or field.choices:
+            continue
+        if field.name in resource.secret or (before and vars(before).get(field.attname) == text):
+            continue
+        found = hidden(text)
+        if not found and field.name == resource.name_field:
+            found = next((code_point(c) for c in text if not c.isprintable()), "")
+        if found:
+            params = {"value": text, "character": found, "accepted": "visible characters"}
+            yield Problem("characters", field.name, params)
 
 
 @contextmanager

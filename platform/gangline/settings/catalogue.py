@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gangline.lib.texts import whole
+from gangline.lib.problems import Problem
+from gangline.lib.texts import hidden, whole
 from gangline.lib.urls import web_address_problem
 from gangline.spec.placement import label_key_problem
 from gangline.spec.types import quantity_bytes, split_quantity
@@ -35,6 +36,12 @@ class SizeField(forms.IntegerField):
             if value and value % size == 0:
                 return f"{value // size}{unit}"
         return str(value)
+
+
+def _can_be_read(text: str) -> None:
+    if character := hidden(text):
+        problem = Problem("characters", "", {"character": character})
+        raise ValidationError(f"It {problem.told}", problem.code, {"value": text[:60]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +82,7 @@ class Declared(Generic[T]):
             kind = SizeField if is_size else forms.IntegerField
             number = forms.TextInput(attrs={} if is_size else {"data-unit": self.unit})
             return kind(min_value=self.least, max_value=self.most, widget=number, **words)
-        judges = [self._judge] if self.problem is not None else []
+        judges = [_can_be_read, *([self._judge] if self.problem is not None else [])]
         return forms.CharField(
             max_length=self.most, required=bool(self.default), validators=judges, **words
         )

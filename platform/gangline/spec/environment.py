@@ -11,7 +11,7 @@ from pydantic import Field
 
 from .base import Alternative, NamesCredential, SpecModel, Ui
 from .reserved import VariableName
-from .types import Format, Text
+from .types import Format, Prose, Text
 
 _OBJECT_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _OBJECT_KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -118,8 +118,7 @@ class EnvironmentVariable(SpecModel):
     pod_field_ref: Annotated[PodField | None, Alternative("Pod field")] = None
     user_credential: Annotated[UserCredentialKey | None, Alternative("My credential")] = None
     description: Annotated[
-        str | None,
-        Field(max_length=250),
+        Prose | None,
         Ui("Instructions", placeholder="What to fill in", instructs=True),
     ] = None
     """For who submits: with it and without a value, the variable must be filled in."""

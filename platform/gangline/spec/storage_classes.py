@@ -13,7 +13,7 @@ from gangline.lib.problems import Problem
 from .base import Default, ItemKey, SpecModel, Ui, refused
 from .shapes import join_pairs, split_pairs
 from .storage import AccessModes, ClaimInfo, Volume
-from .types import Format, quantity_bytes
+from .types import Format, Prose, quantity_bytes
 from .words import one_of
 
 MODES = ("readWriteOnce", "readOnlyMany", "readWriteMany")
@@ -59,14 +59,14 @@ class Parameter(SpecModel):
         Format("annotation-key", "a key such as iops", _key_problem),
         Ui("Key", placeholder="iops"),
     ]
-    display: Annotated[Text | None, Ui("Label", placeholder="The key")] = None
+    display: Annotated[Prose | None, Ui("Label", placeholder="The key")] = None
     format: Annotated[
         Literal["text", "number", "boolean"] | None,
         Ui("Value", words={"text": "Text", "number": "Number", "boolean": "Yes or no"}),
         Default("text"),
     ] = None
-    description: Annotated[Text | None, Ui("Help")] = None
-    placeholder: Annotated[Text | None, Ui("Example")] = None
+    description: Annotated[Prose | None, Ui("Help")] = None
+    placeholder: Annotated[Prose | None, Ui("Example")] = None
     default_value: Annotated[Text | None, Ui("Default")] = None
     min_value: Annotated[Bound | None, Ui("At least")] = None
     max_value: Annotated[Bound | None, Ui("At most")] = None
@@ -76,7 +76,7 @@ class Parameter(SpecModel):
         Format("pattern", "a regular expression such as [a-z]+", _pattern_problem),
         Ui("Pattern", placeholder="[a-z]+"),
     ] = None
-    validation_error: Annotated[Text | None, Ui("Message for what does not fit")] = None
+    validation_error: Annotated[Prose | None, Ui("Message for what does not fit")] = None
     required: Annotated[bool | None, Ui("Required"), Default(False)] = None
 
     @field_validator("max_value")

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from gangline.lib.texts import hidden
+
 from .base import refused
 
 LONGEST_TEXT = 65_536
@@ -167,11 +169,21 @@ def absolute_path_problem(text: str) -> str | None:
     return None if text.isprintable() else "must not contain control characters"
 
 
+def _prose_problem(text: str) -> str | None:
+    character = hidden(text)
+    return f"must not hold {character}, which cannot be seen" if character else None
+
+
 Quantity = Annotated[
     str, Field(max_length=40), Format("quantity", "a size such as 512M or 16Gi", _quantity_problem)
 ]
 Duration = Annotated[int, DurationMark()]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+"""What programs read: every character counts."""
+Prose = Annotated[
+    str, Field(max_length=250), Format("prose", "a text of visible characters", _prose_problem)
+]
+"""What people read."""
 Command = Annotated[
     str,
     Field(max_length=LONGEST_TEXT),

@@ -64,6 +64,12 @@ class SavedViewForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         seen = visible_scopes(user, Permission.PROJECT_VIEW).filter(kind=ScopeKind.PROJECT)
         cast(_ProjectField, self.fields["scope"]).queryset = seen.order_by("name")
 
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if not name.isprintable():
+            raise ValidationError("Use visible characters.", code="characters")
+        return name
+
     def clean(self) -> dict[str, Any]:
         found: dict[str, Any] = super().clean() or {}
         if found.get("shared") == SharedWith.PROJECT:

@@ -37,6 +37,8 @@ class Registry:
     url: str
     user: str
     password: str = field(repr=False)
+    lists: str | None = None
+    """What is listed after the login: the tags of a repository, with ``""`` all repositories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Outcome:
 
     state: State
     problem: Problem
+    names: tuple[str, ...] = ()
+    """What was listed: these are a server's, each of them in the letters that it may have."""
 
     @property
     def code(self) -> str:
@@ -70,11 +74,13 @@ class Outcome:
         return {State.OK: "good", State.WARNING: "warn"}.get(self.state, "bad")
 
     def as_json(self) -> dict[str, Any]:
-        return {"state": str(self.state), "problem": self.problem.as_stored()}
+        stored = {"state": str(self.state), "problem": self.problem.as_stored()}
+        return {**stored, "names": self.names}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        return cls(State(stored["state"]), Problem.from_stored(stored["problem"]))
+        problem = Problem.from_stored(stored["problem"])
+        return cls(State(stored["state"]), problem, tuple(stored["names"]))
 
 
 def found(code: str, state: State = State.OK, **params: Any) -> Outcome:
