@@ -86,7 +86,7 @@ def _from_template(product: Product, camera: Camera) -> None:
 
 
 def _from_nothing(product: Product, camera: Camera) -> None:
-    """What is folded away, a session, and a review that says no: first the form, then the machine."""
+    """What is folded away, a session, and a review that says no: the form, then the machine."""
     page = product.window()
     page.goto("/workloads/new")
     page.locator('[name="workload.name"]').fill("digits-typo")
@@ -94,13 +94,14 @@ def _from_nothing(product: Product, camera: Camera) -> None:
     page.goto(page.url.replace("/workers", "/review"))
     camera.take(page, "form-review-incomplete")
     page.goto(page.url.replace("/review", "/workers"))
-    page.get_by_role("radiogroup", name="Interactive session").get_by_text("On").click()
+    session = page.get_by_role("radiogroup", name="Interactive session")
+    session.get_by_role("radio", name="On", exact=True).check()
     everything_is_saved(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", level=1).click()
     environment = page.locator(".section").first
     camera.take(page, "form-interactive", environment)
-    page.get_by_role("radiogroup", name="Interactive session").get_by_text(
-        "Off", exact=True
-    ).click()
+    session.get_by_role("radio", name="Off", exact=True).check()
     everything_is_saved(page)
     for title, name in (("Environment", "environment"), ("General settings", "general")):
         section = page.locator(".section").filter(has=page.get_by_role("heading", name=title))
@@ -111,8 +112,8 @@ def _from_nothing(product: Product, camera: Camera) -> None:
         everything_is_saved(page)
     volumes = page.locator(".section").filter(has=page.get_by_role("heading", name="Volumes"))
     camera.take(page, "form-volumes", volumes)
-    for button in ("Remove volume 1", "Remove temporary folder 1"):
-        page.get_by_role("button", name=button).click()
+    for _ in range(2):
+        volumes.get_by_role("button", name="Remove").first.click()
         everything_is_saved(page)
     _image(page, "System Python")
     page.locator('[name="worker.command"]').fill("pyhton train.py")
