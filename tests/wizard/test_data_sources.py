@@ -49,7 +49,7 @@ def made(world: World) -> None:
 
 
 def test_keys_of_a_credential_are_asked_for_with_the_credential(filler: Filler) -> None:
-    """They have a default: what stands aside is that, and what is typed is said."""
+    """What stands aside is kept and not said: the default holds."""
     filler.fill()
     git, user = "worker.storage.git", "secretRef.secretKeyOfUser"
     filler.post("workers", go=f"add:{git}")
@@ -59,10 +59,10 @@ def test_keys_of_a_credential_are_asked_for_with_the_credential(filler: Filler) 
     drawn = filler.client.get(filler.url("workers")).content.decode()
     assert f'data-needs="{at}.secretRef.name" data-usual="User" data-aside' in drawn
     code = {f"{at}.repository": "https://git.example/code", f"{at}.path": "/code"}
-    filler.post("workers", {**code, f"{at}.{user}": None, f"{at}.{user}~aside": "User"})
+    filler.post("workers", {**code, f"{at}.{user}": None, f"{at}.{user}~aside": "me"})
     filler.post("review", go="create")
     (said,) = Workload.objects.get().given[git]["value"]
-    assert "secretRef" not in said
+    assert said["secretRef"]["secretKeyOfUser"] == "User"
 
 
 def test_several_are_chosen_changed_for_this_workload_and_sent(
