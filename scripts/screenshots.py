@@ -65,6 +65,7 @@ def main(names: list[str]) -> int:
         camera = Camera(names, browser.new_page())
         for screens in (
             _before_anything,
+            asset_screens.take_empty,
             form_screens.take,
             _workloads,
             _places,

@@ -195,7 +195,7 @@ def test_what_the_cluster_asks_for_is_marked_and_explained(filler: Filler) -> No
     for path in ("image", "command"):
         assert "(required)" in page.one(data_testid=f"f-worker.{path}").text
     assert "(required)" not in page.one(data_testid="f-worker.workingDir").text
-    assert "runtimes/<name>" in page.one(id="f-worker-image-h").text
+    assert "a runtime of this machine" in page.one(id="f-worker-image-h").text.lower()
     assert "a folder in " in page.one(id="f-worker-workingDir-h").text
     refused = filler.post("workers", {"worker.workingDir": "/etc"})
     assert refused.status == 422
