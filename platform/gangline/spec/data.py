@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from .base import Default, NamesCredential, SpecModel, Ui, When
 from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
-from .storage import NAMED, MountPath, VolumeName
+from .storage import NAMED, SIZE_UNITS, MountPath, VolumeName
 from .types import Format, Quantity, SizeRange
 
 _SERVER = re.compile(r"[A-Za-z0-9](?:[-.:A-Za-z0-9]{0,251}[A-Za-z0-9])?")
@@ -25,6 +25,7 @@ _REFERENCE = re.compile(r"[A-Za-z0-9][-._/A-Za-z0-9]*")
 _MODE = re.compile(r"0?[0-7]{3}")
 _BUCKET = re.compile(r"[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]")
 _WITH_LOGIN, _WITH_ACCESS_KEY = When("name"), When("accessKeySecret")
+_LOGINS = {"password": "User and password", "ssh-key": "SSH key"}
 _SERVICE = re.compile(r"https?://[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?")
 
 
@@ -143,7 +144,10 @@ class GitSecret(SpecModel):
         NamesCredential(("password", "sshKey", "genericSecret")),
     ] = None
     authentication_method: Annotated[
-        Literal["password", "ssh-key"] | None, Ui("Signs in with"), Default("password"), _WITH_LOGIN
+        Literal["password", "ssh-key"] | None,
+        Ui("Signs in with", words=_LOGINS),
+        Default("password"),
+        _WITH_LOGIN,
     ] = None
     secret_key_of_user: Annotated[
         ObjectKey | None, Ui("Key of the user"), Default("User"), _WITH_LOGIN
@@ -228,7 +232,7 @@ class EmptyDir(Mounted):
         Literal["Memory"] | None, Ui("Medium", help="Memory counts as memory of the pod.")
     ] = None
     size_limit: Annotated[
-        Quantity | None, SizeRange("1M", "1P"), Ui("Size limit", placeholder="10G")
+        Quantity | None, SizeRange("1M", "1P", SIZE_UNITS), Ui("Size limit", placeholder="10")
     ] = None
 
 
