@@ -40,10 +40,7 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     (problem,) = answer.json()["problems"]
     assert (problem["path"], problem["rule"]) == ("resources.0.gpu.deserved", "department_quota")
     assert problem["message"] == sentence
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     typed = {"project": str(world.nlp.pk), "name": "nlp", "quotas.0.gpus": "5"}
     assert sentence in client.get("/projects/quota-sums", typed).content.decode()
     assert client.get("/projects/quota-sums", {"project": "²"}).status_code == 404
@@ -130,10 +127,7 @@ def test_a_project_with_workloads_stays_and_names_them(world: World) -> None:
 
 
 def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     typed = {
         "cluster": str(world.cluster.pk),
         "name": "Speech & Co",
@@ -152,8 +146,7 @@ def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
 
 
 def test_the_page_of_a_department_links_what_the_person_may_see_of_it(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     page = client.get(f"/departments/{world.department.pk}").content.decode()
     for project in (world.nlp, world.vision):
         assert page.count(f'href="/projects/{project.pk}"') == 1
