@@ -236,7 +236,7 @@ def _fill(page: Page, camera: Camera) -> None:
     camera.take(page, "form-tool-access", page.get_by_test_id("f-worker.exposedUrls"))
     lock = page.get_by_test_id("lock-worker.terminationGracePeriodSeconds")
     section = page.locator(".section").filter(has=lock)
-    section.get_by_text("Advanced", exact=True).click()
+    section.locator("details.advanced > summary").click()
     camera.take(page, "form-locked", section)
     picks = page.get_by_test_id("f-worker.data~asset")
     camera.take(page, "form-data-sources", page.locator(".section").filter(has=picks))
