@@ -21,6 +21,10 @@ run: ## Install what is missing and serve the product on http://127.0.0.1:8000 (
 tensorflow: ## Install the runtime of TensorFlow's example, local://tensorflow (1.5 GB).
 	$(INSTALL) server tensorflow
 
+.PHONY: horovod
+horovod: ## Build the runtime of Horovod's example for the system's PyTorch, local://horovod (ten minutes).
+	$(INSTALL) server horovod
+
 .PHONY: stack
 stack: ## Start production mode on this machine: PostgreSQL, Redis, two web processes, worker, watcher.
 	$(INSTALL) server examples

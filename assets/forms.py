@@ -389,6 +389,7 @@ class DataSourceForm(AssetForm):
             add=add,
             add_label=add_label,
             add_icon="key",
+            needs=cell.needs,
         )
 
 

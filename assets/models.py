@@ -31,6 +31,9 @@ class Template(ScopedModel):
         FIXED = "fixed", "Fixed"
         ASK = "ask", "Ask"
 
+    kind: ClassVar[str] = "workload-template"
+    """As older clients call it beside the kinds of assets."""
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     framework = models.CharField(max_length=20)
     configuration = models.CharField(max_length=20)

@@ -18,9 +18,11 @@ from rest_framework.response import Response
 
 from assets import claims, flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
-from assets.models import Asset, Credential, Environment
+from assets.models import Asset, Credential, Environment, Template
 from assets.named_credentials import with_names
 from assets.scopes import IDS, scope_named
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
 from gangline.api.paging import MAX_LIMIT, answer, known_only, page_of
 from gangline.api.schema import component, errors
 from gangline.audit.models import AuditEntry
@@ -69,9 +71,9 @@ class MetaSerializer(ResourceSerializer):
         )  # fmt: skip
         read_only_fields = ("id", "created_at", "updated_at")
 
-    def to_representation(self, obj: Asset | Credential) -> dict[str, Any]:
+    def to_representation(self, obj: Asset | Credential | Template) -> dict[str, Any]:
         scope, kind = obj.scope, ScopeKind(obj.scope.kind)
-        made_for = obj.framework if isinstance(obj, Asset) else ""
+        made_for = obj.framework if isinstance(obj, Asset | Template) else ""
         found: dict[str, Any] = {
             "id": str(obj.pk),
             "kind": obj.kind,
@@ -142,6 +144,33 @@ class DataSourceSerializer(AssetSerializer):
         return {**found, "spec": {kind_of_asset(obj).wire: found["spec"]}}
 
 
+def meta_values(given: Any, obj: Any, user: User, view: Permission) -> dict[str, Any]:
+    """Name, description, scope and `TYPES` of a ``meta``, as far as it has them. Raises Refused.
+
+    ``obj``: what is changed; None: it is made, and ``view`` is what one needs to know its scope.
+    """
+    serializer = MetaSerializer(data=given if given is not None else {}, partial=obj is not None)
+    try:
+        if not serializer.is_valid():
+            raise Refused(list(of_drf(serializer.errors)))
+    except Refused as refused:
+        raise Refused(list(under("meta", refused.problems))) from None
+    found = dict(serializer.validated_data)
+    if set_ := [camel(name) for name in _NEVER if found.get(name)]:
+        params = {"value": "true", "accepted": "false"}
+        raise Refused([Problem("options", f"meta.{name}", params) for name in set_])
+    values = {name: found[name] for name in ("name", "description") if name in found}
+    if "workload_supported_types" in found:
+        values[TYPES] = found["workload_supported_types"]
+    if obj is None:
+        kind = ScopeKind(found["scope"])
+        key = str(found.get(f"{kind}_id", ""))
+        values["scope"] = scope_named(user, view, kind, key, f"meta.{IDS.get(kind, 'scope')}")
+    elif "scope" in found and found["scope"] != obj.scope.kind:
+        raise Refused([Problem("fixed", "meta.scope")])
+    return values
+
+
 class AssetViewSet(ResourceViewSet):
     """Bodies are read here: a scope is named by its kind and id, values by the spec itself."""
 
@@ -173,30 +202,9 @@ class AssetViewSet(ResourceViewSet):
             values["values"] = self._values(data.get("spec") or {}, scope)
         return values, {}
 
-    def _meta(self, given: Any, obj: Asset | None) -> dict[str, Any]:
-        serializer = MetaSerializer(
-            data=given if given is not None else {}, partial=obj is not None
-        )
-        try:
-            if not serializer.is_valid():
-                raise Refused(list(of_drf(serializer.errors)))
-        except Refused as refused:
-            raise Refused(list(under("meta", refused.problems))) from None
-        found = dict(serializer.validated_data)
-        if set_ := [camel(name) for name in _NEVER if found.get(name)]:
-            params = {"value": "true", "accepted": "false"}
-            raise Refused([Problem("options", f"meta.{name}", params) for name in set_])
-        values = {name: found[name] for name in ("name", "description") if name in found}
-        values |= self._made_for(found.get("workload_supported_types"))
-        if obj is None:
-            kind = ScopeKind(found["scope"])
-            key = str(found.get(f"{kind}_id", ""))
-            at = f"meta.{IDS.get(kind, 'scope')}"
-            view = self.resource.permission("view")
-            values["scope"] = scope_named(self.user, view, kind, key, at)
-        elif "scope" in found and found["scope"] != obj.scope.kind:
-            raise Refused([Problem("fixed", "meta.scope")])
-        return values
+    def _meta(self, given: Any, obj: Any) -> dict[str, Any]:
+        values = meta_values(given, obj, self.user, self.resource.permission("view"))
+        return values | self._made_for(values.pop(TYPES, None))
 
     def _made_for(self, types: Mapping[str, Any] | None) -> dict[str, Any]:
         """The framework of an environment, where the body says one; other assets have none."""

@@ -121,17 +121,20 @@ class TemplateSerializer(serializers.Serializer[Any]):
         different = obj.master == Template.Master.DIFFERENCES
         found = {
             "meta": TemplateMetaSerializer().to_representation(obj),
-            "spec": {FRAMEWORK: obj.framework, **_spec(obj.values, Role.WORKER)},
+            "spec": {FRAMEWORK: obj.framework, **spec_of_role(obj.values, Role.WORKER)},
             "assets": _links(obj, Role.WORKER),
             "configuration": obj.configuration,
             "masterSpecSameAsWorker": has_master and not different,
-            "modes": {_wire_path(path): mode for path, mode in obj.modes.items()},
-            "combinedSpec": {FRAMEWORK: obj.framework, **_spec(_plain(combined), Role.WORKER)},
+            "modes": wire_modes(obj),
+            "combinedSpec": {
+                FRAMEWORK: obj.framework,
+                **spec_of_role(_plain(combined), Role.WORKER),
+            },
         }
         if different:
-            spec, assets_ = _spec(obj.values, Role.MASTER), _links(obj, Role.MASTER)
+            spec, assets_ = spec_of_role(obj.values, Role.MASTER), _links(obj, Role.MASTER)
             found["master"] = {"spec": spec, "assets": assets_}
-            found["combinedMasterSpec"] = _spec(_plain(combined), Role.MASTER)
+            found["combinedMasterSpec"] = spec_of_role(_plain(combined), Role.MASTER)
         return found
 
 
@@ -139,7 +142,7 @@ def _plain(values: Values) -> dict[str, Any]:
     return {path: value.value for path, value in values.items()}
 
 
-def _spec(values: Mapping[str, Any], role: Role) -> dict[str, Any]:
+def spec_of_role(values: Mapping[str, Any], role: Role) -> dict[str, Any]:
     start = f"{role}."
     return nest({p.removeprefix(start): v for p, v in values.items() if p.startswith(start)})
 
@@ -147,6 +150,11 @@ def _spec(values: Mapping[str, Any], role: Role) -> dict[str, Any]:
 def _links(template: Template, role: Role) -> dict[str, str]:
     found = {kind.key: template.links.get(f"{role}.{kind.key}") for kind in LINKABLE}
     return {key: pk for key, pk in found.items() if pk}
+
+
+def wire_modes(template: Template) -> dict[str, str]:
+    """By paths of a body."""
+    return {_wire_path(path): mode for path, mode in template.modes.items()}
 
 
 def _wire_path(qualified: str) -> str:
@@ -285,7 +293,7 @@ class TemplateViewSet(ResourceViewSet):
         data = {name: value for name, value in data.items() if value is not None}
         self._refuse_unknown(data, partial=partial)
         values = self._meta(data.get("meta") if "meta" in data or not partial else None, obj)
-        found = _Body(data, obj if partial else None)
+        found = Body(data, obj if partial else None)
         values |= found.values()
         if found.problems:
             raise Refused(found.problems)
@@ -319,7 +327,7 @@ class TemplateViewSet(ResourceViewSet):
         return values
 
 
-class _Body:
+class Body:
     """What a body says beside its meta. ``before``: what a PATCH leaves as it is."""
 
     def __init__(self, data: Mapping[str, Any], before: Template | None) -> None:

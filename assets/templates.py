@@ -68,7 +68,12 @@ def _start(row: Template) -> Any:
     )  # fmt: skip
     if reason := getattr(row, "why_not", WhyNot()):
         words = "" if reason.is_to_fill else "Cannot run now: "
-        why = format_html('<span class="sub start-why">{}{}</span>', words, reason.sentence)
+        why = format_html(
+            '<span class="sub start-why" title="{}">{}{}</span>',
+            reason.sentence,
+            words,
+            reason.sentence,
+        )
         return format_html('<span class="start-cell">{}{}</span>', use, why)
     run = format_html(
         '<button class="button small" form="run-now" formaction="{}" name="key" value="{}"'

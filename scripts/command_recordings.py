@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from scripts.services import free_port
 
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "how-to" / "use-the-command-line.md"
 BIN = Path(sys.executable).parent
 ADDRESS = "https://gangline.example.com"
+PROJECT = "vision"
 SECONDS = 120
 SPEC = """\
 name: from-a-file
@@ -42,10 +44,17 @@ def main() -> int:
         environment = _environment(folder)
         (folder / "token").write_text(_manage(folder, "token", "researcher", "--days", "1"))
         (folder / "digits.yaml").write_text(SPEC)
-        _ready(url, (folder / "token").read_text().splitlines()[0], environment)
+        known = environment | {
+            "GANGLINE_URL": url,
+            "GANGLINE_TOKEN": (folder / "token").read_text().splitlines()[0],
+        }
+        _until("The product did not start.", known, _is_ready, "cluster", "list", "-o", "json")
         blocks = re.split(r"(```console\n.*?```)", text, flags=re.DOTALL)
-        for number in range(1, len(blocks), 2):
-            blocks[number] = _recorded(blocks[number], url, folder, environment)
+        try:
+            for number in range(1, len(blocks), 2):
+                blocks[number] = _recorded(blocks[number], url, folder, environment)
+        finally:
+            _ended(known)
     PAGE.write_text("".join(blocks))
     return 0
 
@@ -72,7 +81,7 @@ def _recorded(block: str, url: str, folder: Path, environment: dict[str, str]) -
 
 @contextmanager
 def _product(name: str) -> Iterator[str]:
-    """The embedded product with two declared GPUs; ended with all that it started."""
+    """The embedded product with two declared GPUs. Its workloads outlive it: see `_ended`."""
     folder, port = Path(name), free_port()
     process = subprocess.Popen(
         [str(BIN / "gangline-manage"), "run"],
@@ -85,7 +94,11 @@ def _product(name: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -114,24 +127,36 @@ def _manage(folder: Path, *arguments: str) -> str:
         time.sleep(1)
 
 
-def _ready(url: str, token: str, environment: dict[str, str]) -> None:
-    """Wait until this machine has looked at what it can run."""
-    known = environment | {"GANGLINE_URL": url, "GANGLINE_TOKEN": token}
+def _is_ready(rows: Any) -> bool:
+    """Whether this machine has looked at what it can run."""
+    return bool(rows) and all(one["status"]["state"] == "Connected" for one in rows)
+
+
+def _ended(environment: dict[str, str]) -> None:
+    """Delete every workload, and wait until none is left."""
+    words = ["delete", "--all", "--yes", "--project", PROJECT]
+    subprocess.run([str(BIN / "gangline"), *words], env=environment, check=False)
+    left = ("list", "--project", PROJECT, "-o", "json")
+    _until("A workload of the recordings still runs.", environment, lambda rows: not rows, *left)
+
+
+def _until(
+    otherwise: str, environment: dict[str, str], is_so: Callable[[Any], bool], *words: str
+) -> None:
+    """Wait until a command answers so. Raises SystemExit with ``otherwise``."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         done = subprocess.run(
-            [str(BIN / "gangline"), "cluster", "list", "-o", "json"],
-            env=known,
+            [str(BIN / "gangline"), *words],
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode == 0:
-            rows = json.loads(done.stdout)
-            if rows and all(one["status"]["state"] == "Connected" for one in rows):
-                return
+        if done.returncode == 0 and is_so(json.loads(done.stdout)):
+            return
         time.sleep(0.5)
-    raise SystemExit("The product did not start.")
+    raise SystemExit(otherwise)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ FROM_TEMPLATE = (
     "form-setup", "form-workers", "form-policy-explained", "form-workers-errors", "form-master",
     "form-review",
 )  # fmt: skip
+FROM_NOTHING = (
+    "form-review-incomplete", "form-interactive", "form-volumes", "form-environment-advanced",
+    "form-general-advanced", "form-review-rejected", "form-create-anyway",
+)  # fmt: skip
 EQUIVALENTS = ("yaml", "curl", "local")
 FROM_SCRATCH = (
     "policy-imposed", "form-galleries", "form-new-environment", "form-new-compute",
@@ -40,6 +44,8 @@ imposedAssets:
 def take(product: Product, camera: Camera) -> None:
     if camera.wants(*FROM_TEMPLATE):
         _from_template(product, camera)
+    if camera.wants(*FROM_NOTHING):
+        _from_nothing(product, camera)
     if camera.wants(*FROM_SCRATCH):
         _from_scratch(product, camera)
 
@@ -77,6 +83,53 @@ def _from_template(product: Product, camera: Camera) -> None:
     camera.take(page, "form-master")
     _press(page, "Continue to review", "review")
     camera.take(page, "form-review")
+
+
+def _from_nothing(product: Product, camera: Camera) -> None:
+    """What is folded away, a session, and a review that says no: the form, then the machine."""
+    page = product.window()
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("digits-typo")
+    _press(page, "Continue to workers", "workers")
+    page.goto(page.url.replace("/workers", "/review"))
+    camera.take(page, "form-review-incomplete")
+    page.goto(page.url.replace("/review", "/workers"))
+    session = page.get_by_role("radiogroup", name="Interactive session")
+    session.get_by_role("radio", name="On", exact=True).check()
+    everything_is_saved(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", level=1).click()
+    environment = page.locator(".section").first
+    camera.take(page, "form-interactive", environment)
+    session.get_by_role("radio", name="Off", exact=True).check()
+    everything_is_saved(page)
+    for title, name in (("Environment", "environment"), ("General settings", "general")):
+        section = page.locator(".section").filter(has=page.get_by_role("heading", name=title))
+        section.locator("details.advanced > summary").click()
+        camera.take(page, f"form-{name}-advanced", section.locator("details.advanced"))
+    for button in ("Add volume", "Add temporary folder"):
+        page.get_by_role("button", name=button, exact=True).click()
+        everything_is_saved(page)
+    volumes = page.locator(".section").filter(has=page.get_by_role("heading", name="Volumes"))
+    camera.take(page, "form-volumes", volumes)
+    for _ in range(2):
+        volumes.get_by_role("button", name="Remove").first.click()
+        everything_is_saved(page)
+    _image(page, "System Python")
+    page.locator('[name="worker.command"]').fill("pyhton train.py")
+    _press(page, "Continue to master", "master")
+    _press(page, "Continue to review", "review")
+    expect(page.get_by_test_id("check-cluster")).to_contain_text("rejected")
+    camera.take(page, "form-review-rejected")
+    page.get_by_role("button", name="Create workload").click()
+    expect(page.get_by_role("button", name="Create anyway")).to_be_visible()
+    camera.take(page, "form-create-anyway")
+
+
+def _image(page: Page, title: str) -> None:
+    images = page.get_by_test_id("f-worker.image")
+    images.locator(".card").filter(has=page.get_by_text(title, exact=True)).click()
+    everything_is_saved(page)
 
 
 def _from_scratch(product: Product, camera: Camera) -> None:
@@ -182,7 +235,9 @@ def _fill(page: Page, camera: Camera) -> None:
     everything_is_saved(page)
     camera.take(page, "form-tool-access", page.get_by_test_id("f-worker.exposedUrls"))
     lock = page.get_by_test_id("lock-worker.terminationGracePeriodSeconds")
-    camera.take(page, "form-locked", page.locator(".section").filter(has=lock))
+    section = page.locator(".section").filter(has=lock)
+    section.locator("details.advanced > summary").click()
+    camera.take(page, "form-locked", section)
     picks = page.get_by_test_id("f-worker.data~asset")
     camera.take(page, "form-data-sources", page.locator(".section").filter(has=picks))
 

@@ -1,8 +1,8 @@
 """Install Gangline's locked dependencies into `.venv`, and the runtimes of the examples.
 
-Usage: `scripts/install.sh [server] [dev] [examples] [tensorflow]`, which finds the Python for it
-(default: server). Only the standard library is used, and a call that has nothing to do ends within
-0.2 s: a stamp in each environment holds the hash of what was installed.
+Usage: `scripts/install.sh [server] [dev] [examples] [tensorflow] [horovod]`, which finds the Python
+for it (default: server). Only the standard library is used, and a call that has nothing to do ends
+within 0.2 s: a stamp in each environment holds the hash of what was installed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,24 @@ LOCKS = {
     "dev": ("dev.txt",),
     "examples": ("examples.txt",),
     "tensorflow": ("tensorflow.txt",),
+    "horovod": ("horovod-build.txt", "horovod.txt"),
 }
-RUNTIMES = {"examples", "tensorflow"}
+RUNTIMES = {"examples", "tensorflow", "horovod"}
+# Horovod has no wheels: it is built for the PyTorch of the system's Python, which it then uses.
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+HOROVOD = {
+    "HOROVOD_WITH_PYTORCH": "1",
+    "HOROVOD_WITH_GLOO": "1",
+    "HOROVOD_WITHOUT_TENSORFLOW": "1",
+    "HOROVOD_WITHOUT_MXNET": "1",
+}
+HEADERS = """\
+import os, sys
+from torch.utils.cpp_extension import include_paths
+places = [*include_paths(), "/usr/include", "/usr/local/include"]
+wanted = ("torch/script.h", "pybind11/pybind11.h")
+sys.exit(not all(any(os.path.exists(os.path.join(p, w)) for p in places) for w in wanted))
+"""
 # What decides how the project itself is installed; its code is used where it lies.
 PROJECT = (
     "pyproject.toml",
@@ -75,6 +91,8 @@ def _install(folder: Path, parts: list[str]) -> None:
     locks = [ROOT / "requirements" / name for part in parts for name in LOCKS[part]]
     if folder == PRODUCT:
         _make_product()
+    elif parts == ["horovod"]:
+        _prepare_horovod(folder, locks[0])
     elif not (folder / "bin" / "python").exists():
         _run(UV, "venv", "--quiet", "--clear", "--python", sys.executable, folder)
     print(f"Installing the packages of {folder}.", flush=True)
@@ -105,6 +123,30 @@ def _make_product() -> None:
             "venv (Debian and Ubuntu: sudo apt-get install python3-venv), then try again."
         )
     _run(PIP, "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements" / "build.txt")
+
+
+def _prepare_horovod(folder: Path, tools: Path) -> None:
+    """Make its environment, with the ``tools`` that build it there."""
+    lacks = [program for program in ("cmake", "c++") if shutil.which(program) is None]
+    probe = [str(SYSTEM_PYTHON), "-I", "-c", HEADERS]
+    if (
+        lacks
+        or not SYSTEM_PYTHON.exists()
+        or subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode
+    ):
+        sys.exit(
+            "Horovod is built for the system's PyTorch, which takes some minutes and a compiler. "
+            "Install what that needs (Debian 12: sudo apt-get install python3-torch libtorch-dev "
+            "pybind11-dev cmake g++, and libopenmpi-dev for mpirun), then try again."
+        )
+    os.environ.update(HOROVOD)
+    os.environ["UV_NO_BUILD_ISOLATION"] = "1"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        _run(
+            UV, "venv", "-q", "--clear", "--system-site-packages", "--python", SYSTEM_PYTHON, folder
+        )
+    _run(UV, "pip", "install", "-q", "--require-hashes", "--python", python, "-r", tools)
 
 
 def _run(*command: str | Path) -> None:

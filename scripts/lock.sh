@@ -16,3 +16,5 @@ compile "$@" --group dev --constraints requirements/server.txt --constraints req
     --constraints requirements/build.txt --output-file requirements/dev.txt
 compile "$@" --group examples --output-file requirements/examples.txt
 compile "$@" --group tensorflow --output-file requirements/tensorflow.txt
+compile "$@" --group horovod --output-file requirements/horovod.txt
+compile "$@" --group horovod-build --output-file requirements/horovod-build.txt

@@ -150,6 +150,7 @@ def _questions(product: Product, camera: Camera) -> None:
     camera.take(page, "audit-entry")
     page.goto("/projects")
     page.get_by_role("link", name="vision", exact=True).click()
+    page.wait_for_load_state("networkidle")
     page.get_by_role("link", name="Delete").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     camera.take(page, "project-delete")

@@ -65,6 +65,7 @@ def main(names: list[str]) -> int:
         camera = Camera(names, browser.new_page())
         for screens in (
             _before_anything,
+            asset_screens.take_empty,
             form_screens.take,
             _workloads,
             _places,
@@ -214,6 +215,12 @@ def _workloads(product: Product, camera: Camera) -> None:
         page.keyboard.type("PS1='$ '; clear; echo rank $RANK of $WORLD_SIZE; ls examples\n")
         expect(place.locator(".xterm-accessibility-tree")).to_contain_text(f"rank {pod[-1]} of 2")
     camera.take(page, "details-terminal")
+    limits = {"sessionTimeLimitSeconds": 28800, "sessionIdleLimitSeconds": 1800}
+    session = product.start("notebook", "", interactive=True, compute=small, **limits)
+    until(session, "Running")
+    page.goto(f"/workloads/{session}")
+    page.wait_for_load_state("networkidle")
+    camera.take(page, "details-interactive")
     page.goto(f"/workloads/{completed}/terminal")
     camera.take(page, "details-terminal-none")
     page.goto(f"/workloads/{holder}")
@@ -272,6 +279,9 @@ def _places(product: Product, camera: Camera) -> None:
     # The picture is published: the token is of an installation that ends with it, and cut.
     secret.evaluate("e => { e.textContent = e.textContent.slice(0, 18) + '…'; }")
     camera.take(page, "tokens")
+    page.goto("/api/v1/docs")
+    page.wait_for_load_state("networkidle")
+    camera.take(page, "api-reference")
     page.goto("/workloads/00000000-0000-4000-8000-000000000000")
     camera.take(page, "not-found")
 

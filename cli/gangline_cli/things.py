@@ -230,12 +230,12 @@ def _with_body(command: Any) -> Any:
 def _body(path: str | None, values: tuple[str, ...]) -> Json:
     body: Json = {}
     if path:
-        import yaml
+        from .reading import plain
 
         try:
             text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-            found = yaml.safe_load(text)
-        except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+            found = plain(text)
+        except (OSError, ValueError) as error:
             raise Usage(f"--file: {path} cannot be read: {error}") from None
         if not isinstance(found, dict):
             raise Usage(f"--file: {path} must hold one object.")

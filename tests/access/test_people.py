@@ -27,9 +27,7 @@ NEW = {"new_password1": PASSWORD, "new_password2": PASSWORD}
 
 
 def browser(world: World, name: str) -> Client:
-    client = Client()
-    client.force_login(world.people[name])
-    return client
+    return world.client(name)
 
 
 def invited(client: Client, **more: Any) -> str:

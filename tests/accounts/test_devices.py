@@ -19,9 +19,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture
 def browser(world: World) -> Client:
-    client = Client()
-    client.force_login(world.people[WHO], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(WHO)
 
 
 def ask(**more: Any) -> Any:
@@ -66,10 +64,7 @@ def test_a_program_is_let_in_once(world: World, browser: Client) -> None:
     # And is signed out again, by its owner alone.
     session = TokenSession.objects.get()
     assert "gangline on laptop" in browser.get("/account/tokens").content.decode()
-    stranger = Client()
-    stranger.force_login(
-        world.people["stranger"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    stranger = world.client("stranger")
     assert stranger.post(f"/account/programs/{session.pk}/end").status_code == 404
     assert browser.post(f"/account/programs/{session.pk}/end").status_code == 302
     assert Client().get("/api/v1/me", headers=headers).status_code == 401
@@ -101,8 +96,7 @@ def test_guesses_are_counted(browser: Client, world: World) -> None:
     codes = [browser.post("/device", {"code": f"BBBB-BBB{n}"}).status_code for n in "BCDFGH"]
     assert codes == [422] * devices.MOST_GUESSES + [429]
     # Also the right one has to wait, whichever session it comes from.
-    other = Client()
-    other.force_login(world.people[WHO], backend="django.contrib.auth.backends.ModelBackend")
+    other = world.client(WHO)
     assert decide(other, asked, "allow").status_code == 429
     assert poll(asked) == (400, "authorization_pending")
 

@@ -83,8 +83,7 @@ def test_limits_are_checked_when_the_token_is_made(world: World, limits: dict[st
 
 
 def test_the_page_makes_a_limited_token(world: World) -> None:
-    client = Client()
-    client.force_login(world.people[WHO])
+    client = world.client(WHO)
     form = {"name": "ci", "days": "7", "areas": ["workloads", "assets"], "addresses": "x"}
     refused = client.post("/account/tokens/new", form)
     assert (refused.status_code, ApiToken.objects.count()) == (422, 0)
@@ -116,8 +115,7 @@ def test_keys_have_areas_in_the_api(world: World) -> None:
 
 
 def test_keys_have_areas_on_their_form(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     account = make("service_account", name="ci", areas="workloads")
     page = client.get(f"/service-accounts/{account.pk}/edit").content.decode()
     assert page.count("checked") == 2  # enabled, workloads

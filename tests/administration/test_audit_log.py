@@ -24,9 +24,7 @@ CANARY = "c4n4ry-value"
 
 
 def browser(world: World, name: str = "administrator") -> Client:
-    client = Client()
-    client.force_login(world.people[name])
-    return client
+    return world.client(name)
 
 
 @pytest.fixture

@@ -81,8 +81,7 @@ def test_the_sign_in_page_leads_to_the_provider_unless_one_wants_it(
 
 
 def test_who_signs_out_is_sent_where_the_setting_says(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["viewer-vision"])
+    client = world.client("viewer-vision")
     turn(SIGNED_OUT_URL, "https://lab.example/")
     page = client.post("/logout", follow=True)
     assert page["Refresh"] == "0; url=https://lab.example/"

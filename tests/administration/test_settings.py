@@ -42,9 +42,7 @@ SECURITY = {one.key: str(one.default) for one in declared("Security")}
 
 
 def browser(world: World, name: str = "administrator") -> Client:
-    client = Client()
-    client.force_login(world.people[name])
-    return client
+    return world.client(name)
 
 
 def save(client: Client, category: str, **changes: Any) -> Any:

@@ -149,8 +149,7 @@ def test_expired_revoked_and_deactivated_are_401_at_once(world: World) -> None:
 
 
 def test_a_wrong_token_does_not_fall_back_to_the_session(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["researcher-vision"])
+    client = world.client("researcher-vision")
     assert client.get("/api/v1/workloads").status_code == 200
     response = client.get("/api/v1/workloads", headers={"Authorization": "Bearer nonsense"})
     assert_refused(response, 401)

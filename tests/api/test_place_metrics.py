@@ -1,8 +1,10 @@
 """GET …/metrics of clusters, node pools, nodes, departments and projects: of what was held."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.test import Client
 
 from gangline.clusters import nodes
 from gangline.drivers.facts import NodeFact
@@ -85,3 +87,54 @@ def test_who_may_not_see_a_place_learns_nothing_of_it(world: World) -> None:
     for path in (f"{place}/metrics", f"{place}/nodepools/default/metrics"):
         assert stranger.get(path, **asked("ALLOCATED_GPU")).status_code == 404
         assert researcher.get(path, **asked("ALLOCATED_GPU")).status_code == 403
+
+
+def older(world: World, person: str, path: str, **query: Any) -> Any:
+    at = f"/v1/k8s/clusters/{world.cluster.pk}/{path}"
+    return Client().get(at, query, headers=world.headers(person))
+
+
+def test_older_addresses_tell_the_same_in_their_shape(world: World, placed: Workload) -> None:
+    times = {k: v for k, v in asked("x", **ONE).items() if k != "metricType"}
+    project, department = world.vision, world.department
+    for path, about in (
+        (f"projects/{project.pk}", {"projectId": project.pk, "departmentId": department.pk}),
+        (f"departments/{department.pk}", {"departmentId": department.pk}),
+        ("", {"clusterId": str(world.cluster.pk)}),
+    ):
+        answer = older(world, "administrator", f"{path}/metrics".removeprefix("/"), **times)
+        found = answer.json()
+        assert found["metadata"].items() >= about.items(), path
+        over = found["timeRange"]["resources"]
+        assert [row["gpu"]["allocated"] for row in over] == [2, 1]
+        assert [row["cpu"]["allocated"] for row in over] == [4000, 2000]
+        (now,) = found["current"]["resources"]
+        assert (now["nodepoolName"], now["gpu"]["allocated"]) == ("default", 0)
+        assert now["numberOfPendingWorkloads"] == 0
+    for path in ("projects/metrics", "departments/metrics"):
+        (first, *_) = older(world, "administrator", path).json()["data"]
+        assert "timeRange" not in first
+        assert "current" in first
+
+
+def test_older_addresses_count_what_waits_for_its_pool(world: World, placed: Workload) -> None:
+    Attempt.objects.filter(workload=placed).update(started_at=None, ended_at=None)
+    Replica.objects.all().delete()
+    found = older(world, "administrator", f"projects/{world.vision.pk}/metrics").json()
+    assert found["current"]["resources"][0]["numberOfPendingWorkloads"] == 1
+    other = older(world, "administrator", f"projects/{world.nlp.pk}/metrics").json()
+    assert other["current"]["resources"][0]["numberOfPendingWorkloads"] == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [({"start": "2026-11-03T14:00:00Z"}, 400), ({"start": "x", "end": "y"}, 400),
+     ({"nodepoolName": "none"}, 404), ({"metricType": "TOTAL_GPU"}, 400)],
+)  # fmt: skip
+def test_older_addresses_refuse_what_they_cannot_use(
+    world: World, query: dict[str, str], status: int
+) -> None:
+    path = f"projects/{world.vision.pk}/metrics"
+    assert older(world, "researcher-vision", path, **query).status_code == status
+    assert older(world, "stranger", path).status_code == 404
+    assert older(world, "researcher-vision", f"projects/{world.nlp.pk}/metrics").status_code == 404

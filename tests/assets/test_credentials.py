@@ -234,8 +234,7 @@ def test_what_names_a_credential_keeps_it(world: World) -> None:
 def test_more_pairs_is_no_button_where_there_are_none(world: World) -> None:
     one = make("credential", scope=world.vision.scope, name="hub", kind="password",
                given=SPECS["password"])  # fmt: skip
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     for said in ({"_go": "more-pairs"}, {"pairs": "9" * 5000}):
         answer = client.post(get("credential").url(one, "values"), said)
         assert answer.status_code == 422
@@ -248,22 +247,19 @@ def test_new_values_begin_with_the_keys_that_are_there(world: World) -> None:
     one = make(
         "credential", scope=world.vision.scope, name="four", kind="genericSecret", given=pairs
     )
-    browser = Client()
-    browser.force_login(world.people["administrator"])
+    browser = world.client("administrator")
     page = browser.get(f"/credentials/{one.pk}/values").content.decode()
     assert all(f'value="key-{n}"' in page for n in range(4))
     assert CANARY not in page
 
 
 def test_an_empty_list_says_whom_to_ask_who_may_create_none(world: World) -> None:
-    person = Client()
-    person.force_login(world.people["researcher-vision"])
+    person = world.client("researcher-vision")
     told = person.get("/credentials").content.decode()
     assert 'data-testid="whom-to-ask"' in told
     assert "administrator" in told
     assert 'href="/my-credentials"' in told
     own = person.get("/my-credentials/new").content.decode()
     assert "Git needs a credential of the project" in own
-    boss = Client()
-    boss.force_login(world.people["administrator"])
+    boss = world.client("administrator")
     assert "whom-to-ask" not in boss.get("/credentials").content.decode()

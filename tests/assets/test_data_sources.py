@@ -170,8 +170,7 @@ def test_what_was_made_is_renamed_and_not_changed(world: World, send: Any) -> No
         "spec": {"server": "nfs", "path": "/x", "mountPath": "/x"},
     }
     assert send("PUT", at, again).json()["meta"]["name"] == "renamed"
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     page = Page(client.get(f"/data-sources{at}/edit").content.decode())
     fixed = [e for e in page.elements if e.tag == "input" and "readonly" in e.attributes]
     assert [e.attributes["value"] for e in fixed] == ["nfs", "/x", "/x", "Yes"]

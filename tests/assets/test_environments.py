@@ -1,4 +1,4 @@
-"""Environments: those that are shipped, and the framework that one is made for."""
+"""What is shipped, and the framework that an environment is made for."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from assets.models import Environment
+from assets.models import Compute, Environment
 from gangline.scopes.selectors import tenant_scope
 from gangline.spec.frameworks import PROGRAMS
 from gangline.supervisor import installation
@@ -24,6 +24,19 @@ def test_a_new_installation_has_a_public_image_of_each_framework_once() -> None:
         image, _, tag = one.values["image"].rpartition(":")
         assert image
         assert tag not in ("", "latest")
+
+
+@pytest.mark.django_db
+def test_a_new_installation_has_compute_resources_from_none_to_a_whole_gpu() -> None:
+    installation.begin()
+    shipped = {one.name: one.values for one in Compute.objects.filter(scope=tenant_scope())}
+    portions = {
+        name: values.get("compute.gpuPortionRequest", values["compute.gpuDevicesRequest"])
+        for name, values in shipped.items()
+    }
+    assert portions == {"cpu-only": 0, "small-fraction": 0.1, "half-gpu": 0.5, "one-gpu": 1}
+    assert {values["compute.cpuCoreRequest"] for values in shipped.values()} == {0.1}
+    assert {values["compute.cpuMemoryRequest"] for values in shipped.values()} == {"100M"}
 
 
 def test_clients_say_and_ask_which_framework_an_environment_is_for(world: World) -> None:

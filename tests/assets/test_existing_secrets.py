@@ -77,8 +77,7 @@ def test_it_is_named_looked_for_and_let_go_without_being_touched(kubernetes: Wor
         assert answer.status_code == 400
         assert answer.json()["problems"][0]["rule"] == "fixed"
     assert call(world, "PUT", path, {"spec": spec}).status_code == 202
-    page = Client()
-    page.force_login(world.people["administrator"])
+    page = world.client("administrator")
     resource = get("credential")
     assert "Replace values" not in page.get(resource.url(one)).content.decode()
     assert page.get(resource.url(one, "values")).status_code == 404
@@ -161,8 +160,7 @@ def test_several_may_look_for_the_same_secret(kubernetes: World) -> None:
 
 def test_the_form_takes_the_name_in_place_of_the_values(kubernetes: World) -> None:
     world = kubernetes
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     said = {
         "name": "hub", "scope": world.vision.scope_id, "kind": "genericSecret",
         "existingSecretName": "hub", "pairs": "3",

@@ -1,7 +1,6 @@
 """A card of a template says when nothing here can run it, and then offers no "Run now"."""
 
 import pytest
-from django.test import Client
 
 from assets.models import Template
 from assets.selectors.fitness import reason_against
@@ -29,10 +28,7 @@ def _template(framework: str, image: str) -> Template:
 
 
 def _page(world: World) -> str:
-    client = Client()
-    client.force_login(
-        world.people["researcher-vision"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("researcher-vision")
     return client.get("/templates").content.decode()
 
 

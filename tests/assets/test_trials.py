@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from assets.models import Asset, Credential
 from gangline.access.models import AccessRule
@@ -56,8 +55,7 @@ def typed(
 
 def sent(world: World, who: str, path: str, data: Any) -> tuple[int, str, Page]:
     """Status, code of the outcome, and the page."""
-    client = Client()
-    client.force_login(world.people[who])
+    client = world.client(who)
     answer = client.post(path, data)
     page = Page(answer.content.decode())
     assert SECRET not in page.html
@@ -167,8 +165,7 @@ def test_what_is_stored_is_tried_from_its_page(world: World, repository: Reposit
     assert sent(world, who, f"{at}/test", {})[1] == "repository"
     assert sent(world, "viewer-vision", f"{at}/test", {})[0] == 403
     assert sent(world, "researcher-nlp", f"{at}/test", {})[0] == 404
-    client = Client()
-    client.force_login(world.people[who])
+    client = world.client(who)
     assert client.get(f"{at}/test").headers["Location"] == at
     assert Page(client.get(at).content.decode()).has(data_testid="test-connection")
     other = f"/data-sources/nfs/{nfs.pk}"

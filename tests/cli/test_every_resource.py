@@ -22,6 +22,8 @@ def world(db: None) -> World:
 MADE_OTHERWISE = {"node", "data_source"}
 ALIKE = {"pvc", "s3", "git", "host_path", "config_map", "secret_volume"}
 """Data sources that are what ``nfs`` is, with other fields."""
+ALIKE |= {"access_key", "compute", "department", "personal_credential"}
+"""What service accounts, environments, projects and credentials are."""
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,13 @@ def run(command: list[str], text: str, world: World, url: str, folder: Path) -> 
     assert done.returncode == 0, done
 
 
-@pytest.mark.parametrize("master", [{}, {"master.different": "on", "master.command": ODD}])
+@pytest.mark.parametrize(
+    "master",
+    [
+        pytest.param({}, id="same", marks=pytest.mark.thorough),
+        pytest.param({"master.different": "on", "master.command": ODD}, id="different"),
+    ],
+)
 def test_acf18_the_printed_lines_create_what_the_form_creates(
     world: World, live_server: Any, tmp_path: Path, master: dict[str, str]
 ) -> None:

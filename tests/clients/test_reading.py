@@ -25,7 +25,7 @@ else:
 READS = [line.split() for line in Path(__file__).with_name("reads.txt").read_text().splitlines()]
 ELSEWHERE = {
     "apps": "service-accounts",
-    "asset/registries": "asset/credentials/docker-registry",
+    "k8s/departments": "org-unit/departments",
     "k8s/projects": "org-unit/projects",
     "k8s/clusters": "clusters",
     "user-applications": "access-keys",
@@ -33,6 +33,7 @@ ELSEWHERE = {
     "workloads/distributed": "workloads",
 }
 """Addresses whose objects are those of another list."""
+BELOW_CLUSTERS = ("k8s/departments", "k8s/projects")
 FIXED = {"authorization/roles": 1, "k8s/setting": "workloads.topology"}
 PLAIN = {"bool": bool, "count": dict, "dict": dict}
 METRICS = {
@@ -92,7 +93,7 @@ def arguments(site: WebServer, method: Any, key: str) -> tuple[list[Any], dict[s
     pk = FIXED.get(key) or (site.ids[ELSEWHERE.get(key, key)][0] if key != "-" else "")
     if "args" in needed:
         # Of a deprecated method nothing but the order is known.
-        return ([site.cluster, pk] if key == "k8s/projects" else [pk] * bool(pk)), {}
+        return ([site.cluster, pk] if key in BELOW_CLUSTERS else [pk] * bool(pk)), {}
     found = {name: known[name] for name in needed if name in known}
     if key != "-":
         found[next((name for name in needed if name not in found), needed[0])] = pk

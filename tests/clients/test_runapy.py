@@ -301,11 +301,30 @@ def test_the_rest_is_read(site: WebServer, client: RunaiClient) -> None:
     tenant.update_tenant_setting(runai.models.TenantSettingCreationRequest(key=key, value=True))
     (shown,) = [one for one in tenant.get_tenant_settings().data if one["key"] == key]
     assert runai.models.Setting.from_dict(shown).value == "true"
+    as_read = runai.models.TenantSettingCreationRequest(key=key, value=shown["value"])
+    assert tenant.update_tenant_setting(as_read).status_code == 200
 
     now, day = datetime.now(UTC), timedelta(days=1)
     log = client.audit.audit_logs.get_audit_logs(start=now - day, end=now + day).data
     newest = runai.models.GetAuditLogs200Response.from_dict(log).audit_logs[0]
     assert (newest.entity_type, newest.action, newest.result) == ("setting", "update", "Succeeded")
+
+
+def test_a_key_of_ngc_is_made_by_the_name_that_the_client_has(
+    site: WebServer, client: RunaiClient
+) -> None:
+    """`ngc_api_key`: alone among its fields it has underscores on the wire."""
+    models, credentials = runai.models, client.workload_assets.credentials
+    made = credentials.create_ngc_api_key(
+        models.NgcApiKeyCreationRequest(
+            meta=models.AssetCreationRequest(name="ngc", scope="cluster", clusterId=site.cluster),
+            spec=models.NgcApiKeyCreationSpec(ngc_api_key="nvapi-c4n4ry"),
+        )
+    )
+    assert made.status_code == 202
+    (listed,) = models.NgcApiKeyListResponse.from_dict(credentials.list_ngc_api_key().data).entries
+    assert (listed.meta.name, listed.spec.ngc_api_key) == ("ngc", None)
+    credentials.delete_ngc_api_key(listed.meta.id)
 
 
 def test_workloads_are_read_and_acted_on_in_batches(site: WebServer, client: RunaiClient) -> None:

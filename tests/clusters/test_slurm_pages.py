@@ -1,7 +1,6 @@
 """A Slurm cluster is connected by its page, checked step by step, and shows its nodes."""
 
 import pytest
-from django.test import Client
 
 from gangline.clusters import credentials
 from gangline.clusters.models import Cluster, Credential, Node
@@ -26,8 +25,7 @@ def _given(lab: Lab, **changes: str) -> dict[str, str]:
 
 @pytest.mark.usefixtures("checks_at_once")
 def test_a_cluster_is_connected_by_commands_of_this_machine(world: World, slurm_lab: Lab) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     chosen = '<a class="card" href="?kind=slurm" aria-current="true">'
     assert chosen in client.get("/clusters/new?kind=slurm").content.decode()
     assert client.post("/clusters/new", _given(slurm_lab)).status_code == 302
@@ -48,8 +46,7 @@ def test_a_cluster_is_connected_by_ssh_with_a_key_of_ganglines(
     world: World, slurm_lab: Lab, ssh_server: SshServer
 ) -> None:
     """The key is made here: the check shows the line that lets it in."""
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     login = {"way": "ssh", "host": "127.0.0.1", "port": str(ssh_server.port)}
     given = _given(slurm_lab, **login, user=ssh_server.access.user)
     assert client.post("/clusters/new", given).status_code == 302
@@ -85,8 +82,7 @@ def test_a_cluster_is_connected_by_ssh_with_a_key_of_ganglines(
 def test_odd_settings_are_refused_at_their_field(
     world: World, slurm_lab: Lab, changes: dict[str, str], field: str
 ) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     answer = client.post("/clusters/new", _given(slurm_lab, **changes))
     assert answer.status_code in (200, 422)
     assert list(answer.context["form"].errors) == [field]

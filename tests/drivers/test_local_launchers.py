@@ -11,7 +11,8 @@ import pytest
 from gangline.drivers import horovod
 from gangline.drivers.base import AttemptRef, ObservedState, ReplicaState
 from gangline.drivers.local.driver import LocalDriver, Options
-from tests.support.example_gangs import EXAMPLES
+from tests.support.example_gangs import EXAMPLES, Training, digits_csv
+from tests.support.horovod_runtime import horovod_python
 from tests.support.local_cluster import LocalCluster
 from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.waiting import wait_for
@@ -85,6 +86,29 @@ def test_a_rank_that_finds_no_meeting_says_so_and_ends(cluster: LocalCluster) ->
     )
     for said in (line.decode(), gone):
         assert find([LogLine("worker-0:0", "stderr", said)], exit_code=1).code == "network.gloo"
+
+
+@pytest.mark.thorough
+@pytest.mark.needs_torch
+@pytest.mark.parametrize(
+    "launcher", ["gloo", "horovodrun", pytest.param("mpirun", marks=pytest.mark.needs_mpi)]
+)
+def test_horovod_itself_trains(tmp_path: Path, launcher: str) -> None:
+    options = Options(runtimes={"horovod": horovod_python()}, use_sandbox=False)
+    cluster = LocalCluster(LocalDriver(tmp_path / "data", "host-a", options))
+    command = f"python {EXAMPLES / 'digits_horovod.py'} --data {digits_csv()} --epochs 4"
+    try:
+        gang = ref(cluster, launcher, command, image="local://horovod")
+        cluster.driver.create(gang)
+        assert cluster.over(gang, seconds=180).state is ObservedState.SUCCEEDED
+        names = ["worker-0", "worker-1"] if launcher == "gloo" else ["master-0"]
+        lines = [line for name in names for line in cluster.log(gang, name)]
+    finally:
+        cluster.close()
+    training = Training(b"\n".join(lines).decode(), ())
+    assert training.losses[-1] < training.losses[0] / 2
+    assert set(training.digests) == {0, 1}
+    assert len(set(training.digests.values())) == 1
 
 
 @pytest.mark.thorough

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from gangline.drivers.local.driver import LocalDriver
@@ -32,8 +31,7 @@ def world(transactional_db: None, monkeypatch: pytest.MonkeyPatch, examples_runt
 
 def sign_in(context: BrowserContext, world: World, person: str, url: str) -> None:
     """Give the window the session of ``person``."""
-    client = Client()
-    client.force_login(world.people[person])
+    client = world.client(person)
     session = client.session
     session["started_at"] = session["seen_at"] = int(time.time())
     session.save()

@@ -13,7 +13,7 @@ from gangline.drivers.local.driver import LocalDriver
 from gangline.resources.registry import get
 from gangline.resources.services import update
 from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
-from tests.e2e.test_form import reach, start
+from tests.e2e.test_form import reach, start, unfold
 from tests.support.screens import violations
 from tests.support.settings import turn
 from tests.support.training_form import everything_is_saved
@@ -204,13 +204,13 @@ def test_acf12_limits_are_told_at_their_fields(open_page: Opener) -> None:
     page.locator('[name="workload.name"]').fill("limits")
     page.get_by_role("button", name="Continue to workers").click()
     page.wait_for_url("**/workers*")
-    fold = page.locator("details").filter(has=page.get_by_test_id("f-worker.ports"))
-    fold.locator("summary").first.click()
+    unfold(page, "ports")
     page.get_by_role("button", name="Add port").click()
     page.get_by_label("Tool, port 1").select_option("tensorboard")
     page.get_by_label("Custom node port, port 1").check()
     page.get_by_label("Node port, port 1", exact=True).fill("29999")
     page.locator('[name="worker.backoffLimit"]').fill("101")
+    unfold(page, "terminationGracePeriodSeconds")
     page.locator('[name="worker.terminationGracePeriodSeconds"]').fill("301")
     page.get_by_role("button", name="Continue to").click()
     summary = page.get_by_test_id("problem-summary")

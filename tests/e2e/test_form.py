@@ -38,6 +38,12 @@ def press(page: Page, button: str, step: str) -> None:
     page.wait_for_url(f"**/{step}*")
 
 
+def unfold(page: Page, path: str) -> None:
+    """Open what a section keeps for few people, around the field of the workers at ``path``."""
+    fold = page.locator("details").filter(has=page.get_by_test_id(f"f-worker.{path}"))
+    fold.locator("summary").first.click()
+
+
 def fill_workers(page: Page) -> None:
     page.locator(f'[name="worker.image"][value="{IMAGE}"]').check(force=True)
     page.locator('[name="worker.command"]').fill("python train.py")
@@ -147,6 +153,7 @@ def test_enter_in_every_field_means_continue_without_scripts(open_page: Opener) 
     page = open_page(java_script_enabled=False)
     start(page)
     fill_workers(page)
+    unfold(page, "labels")
     page.get_by_role("button", name="Add label").click()
     page.get_by_label("Name, label 1").fill("team")
     page.get_by_label("Value, label 1").fill("a")
@@ -157,6 +164,8 @@ def test_enter_in_every_field_means_continue_without_scripts(open_page: Opener) 
         page.wait_for_url("**/master")
         page.go_back()
         page.wait_for_url("**/workers*")
+        if not page.get_by_label("Name, label 1").is_visible():
+            unfold(page, "labels")
 
 
 @pytest.mark.thorough
@@ -366,6 +375,7 @@ def test_what_is_typed_while_the_form_changes_is_kept(open_page: Opener) -> None
     start(page)
     held: list[Route] = []
     page.route("**/workers", lambda r: r.continue_() if held else held.append(r))
+    unfold(page, "labels")
     page.get_by_role("button", name="Add label").click()
     page.locator(ARGS).fill("--meanwhile")
     page.locator(WORKERS).fill("3")

@@ -254,6 +254,7 @@ def test_sixteen_steps_make_a_training(lab: Lab) -> None:
     made(page, dialog, "Create NFS data source")
     expect(card(page, "Data sources", "images").get_by_role("checkbox")).to_be_checked()
     page.get_by_label("Container path, NFS folder 1").fill("/data/images")
+    advanced(page, "labels")
     fill(page, "worker", GENERAL)  # 13
     press(page, "Continue to master", "master")  # 14
     page.get_by_role("switch", name="Different set-up for the master").check()  # 15

@@ -29,7 +29,7 @@ def column(name: str) -> dict[str, str]:
 def test_the_table_says_what_the_template_holds(
     template: str, framework: str, values: dict[str, object]
 ) -> None:
-    told = column(FRAMEWORKS[framework].label)
+    told = column("Horovod" if "horovod" in template else FRAMEWORKS[framework].label)
     fields = {spec.label: spec for spec in catalogue(SPEC.worker).values()}
     assert told.pop("Framework") == FRAMEWORKS[framework].label
     assert told.pop("Configuration") == CONFIGURATIONS[demo.configuration_of(framework)]
@@ -37,5 +37,6 @@ def test_the_table_says_what_the_template_holds(
     for label in ("Image", "Command", "Memory request"):
         spec = fields[label]
         assert told[label] == with_unit(spec, values[f"worker.{spec.path}"])
+    assert told["Launcher"] == values.get("worker.launcher", "")
     assert told["Number of workers"] == str(values["worker.numWorkers"])
     assert f"`{template}`" in README

@@ -82,6 +82,36 @@ def test_sections_come_in_the_order_of_the_spec_and_workload_fields_first() -> N
     assert sections[1].fields[0].path == "worker.numWorkers"
 
 
+def test_the_fold_of_a_section_counts_what_is_set_in_it() -> None:
+    """What few people need is folded: limits, grace, auto-deletion, labels, annotations."""
+    typed = {
+        "worker.terminationGracePeriodSeconds": "60",
+        "worker.backoffLimit": "2",
+        "worker.labels~rows": "1",
+        "worker.labels~1.name": "stage",
+        "worker.labels~1.value": "dev",
+    }
+    made = form()
+    sections = {s.title: s for s in made.sections(made.read(posted(**typed), RoleInputs()).inputs)}
+    compute, general = sections["Compute"], sections["General settings"]
+    folded = {
+        field.path.removeprefix("worker.")
+        for section in (compute, general)
+        for line in section.advanced_rows
+        for field in line
+    }
+    assert {
+        "compute.cpuCoreLimit",
+        "compute.cpuMemoryLimit",
+        "terminationGracePeriodSeconds",
+        "autoDeletionTimeAfterCompletionSeconds",
+        "labels",
+        "annotations",
+    } <= folded
+    assert "backoffLimit" not in folded
+    assert (compute.number_set, general.number_set) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("typed", "unit", "value"),
     [("256", "M", "256M"), ("1.5", "Gi", "1.5Gi"), ("2Gi", "M", "2Gi"), ("7T", "M", "7T")],

@@ -225,10 +225,7 @@ def test_testing_tells_what_is_there(
     world: World, provider: IdentityProvider, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "PAUSE", 0.0)
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     page = client.post("/identity-providers/company/test").content.decode()
     assert 'data-code="issuer"' in page
     typed = {"name": "x", "issuer": f"{company.issuer}/realm", "_go": "test"}

@@ -33,17 +33,14 @@ def api(world: World, method: str, path: str, body: Any = None) -> Any:
 def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: World) -> None:
     """Vision has 2 GPUs already."""
     limit_department(world, 4)
-    sentence = "Department research: 2 of 4 GPUs given, 2 left. This makes 5 — 3 too many."
+    sentence = "Department research: 2 of 4 GPUs given, 2 left. This one asks for 5: 3 too many."
     path = f"projects/{world.nlp.pk}/resources"
     answer = api(world, "PATCH", path, [{"gpu": {"deserved": 5}}])
     assert answer.status_code == 400
     (problem,) = answer.json()["problems"]
     assert (problem["path"], problem["rule"]) == ("resources.0.gpu.deserved", "department_quota")
     assert problem["message"] == sentence
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     typed = {"project": str(world.nlp.pk), "name": "nlp", "quotas.0.gpus": "5"}
     assert sentence in client.get("/projects/quota-sums", typed).content.decode()
     assert client.get("/projects/quota-sums", {"project": "²"}).status_code == 404
@@ -130,10 +127,7 @@ def test_a_project_with_workloads_stays_and_names_them(world: World) -> None:
 
 
 def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     typed = {
         "cluster": str(world.cluster.pk),
         "name": "Speech & Co",
@@ -152,8 +146,7 @@ def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
 
 
 def test_the_page_of_a_department_links_what_the_person_may_see_of_it(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     page = client.get(f"/departments/{world.department.pk}").content.decode()
     for project in (world.nlp, world.vision):
         assert page.count(f'href="/projects/{project.pk}"') == 1

@@ -86,8 +86,7 @@ def test_a_cluster_without_nodes_takes_no_such_rule(world: World) -> None:
 
 
 def test_rules_are_on_the_page_of_the_project(world: World, client: Client) -> None:
-    page = Client()
-    page.force_login(world.people["administrator"])
+    page = world.client("administrator")
     url = f"/projects/{world.vision.pk}/edit"
     text = page.get(url).content.decode()
     assert 'name="node_types"' in text
@@ -122,8 +121,7 @@ def test_the_label_of_node_types_is_the_administrators(world: World) -> None:
 
 @pytest.mark.parametrize("label", ["a b", "/x", "-a", ""])
 def test_a_label_that_no_node_can_have_is_refused(world: World, label: str) -> None:
-    browser = Client()
-    browser.force_login(world.people["administrator"])
+    browser = world.client("administrator")
     row = {f"version:{one.key}": 0 for one in declared("Workloads")}
     answer = browser.post("/settings/workloads", {**row, NODE_TYPE_LABEL.key: label})
     assert answer.status_code == 422

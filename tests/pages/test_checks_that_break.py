@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from gangline.clusters import checks, credentials
 from gangline.clusters.models import Cluster
@@ -27,8 +26,7 @@ def looked_at(access: Access) -> Cluster:
 
 
 def shown(world: World, cluster: Cluster) -> str:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     return client.get(f"/clusters/{cluster.pk}/checks").content.decode()
 
 

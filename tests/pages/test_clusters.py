@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-from django.test import Client
-
 from gangline.drivers.local.runtimes import how_to_add
 from tests.support.world import World
 
 
 def test_the_page_tells_where_a_runtime_of_one_s_own_goes(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["researcher-vision"])
+    client = world.client("researcher-vision")
     address = f"/clusters/{world.cluster.pk}/frameworks"
     assert "To add one" not in client.get(address).content.decode()
     world.cluster.facts["detail"] = {"moreRuntimes": how_to_add(Path("/srv/lab"))}

@@ -35,8 +35,7 @@ def post(world: World) -> Post:
     """Posts as an administrator, or as somebody else."""
 
     def send(address: str = CONNECT, person: str = "administrator", **fields: Any) -> Any:
-        client = Client()
-        client.force_login(world.people[person])
+        client = world.client(person)
         return client.post(address, fields)
 
     return send
@@ -63,8 +62,7 @@ def nothing_stored() -> bool:
 
 
 def seen(world: World, address: str, person: str = "administrator") -> str:
-    client = Client()
-    client.force_login(world.people[person])
+    client = world.client(person)
     return client.get(address).content.decode()
 
 
@@ -313,8 +311,7 @@ def test_a_check_that_was_overtaken_writes_nothing(world: World, post: Post) -> 
 
 
 def test_the_role_is_there_to_be_taken(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     answer = client.get("/clusters/role.yaml")
     assert b"kind: ClusterRole" in answer.content
     assert "attachment" in answer["Content-Disposition"]

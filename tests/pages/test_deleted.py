@@ -49,9 +49,7 @@ def deleted(world: World) -> Workload:
 
 
 def client_of(world: World, person: str) -> Client:
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(person)
 
 
 def test_the_deleted_view_has_them_alone_and_the_list_has_none(

@@ -1,7 +1,6 @@
 """The lines of a failure's log stand where the failure is shown, for who may read logs."""
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from gangline.db.clock import db_now
@@ -45,8 +44,7 @@ def failed(world: World) -> Workload:
 
 def pages(world: World, person: str, failed: Workload) -> dict[str, str]:
     """What stands on every page and in every answer that shows a failure."""
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
+    client = world.client(person)
     since = db_now().isoformat()
     asked = {
         "home": (reverse("home"), {}),
@@ -81,10 +79,7 @@ def test_nobody_else_sees_it_anywhere(world: World, failed: Workload) -> None:
 
 
 def test_the_csv_never_holds_it(world: World, failed: Workload) -> None:
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     text = client.get(reverse("workload-export")).getvalue()
     assert b"digits" in text
     assert b"canary_of_the_log" not in text

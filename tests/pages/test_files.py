@@ -24,9 +24,7 @@ ODD = b"caf\xe9 & <b>.txt"
 
 
 def client_of(world: World, person: str = "researcher-vision") -> Client:
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(person)
 
 
 @pytest.fixture

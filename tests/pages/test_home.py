@@ -42,9 +42,7 @@ def sample(world: World) -> Template:
 
 
 def browser(world: World, person: str) -> Client:
-    client = Client()
-    client.force_login(world.people[person])
-    return client
+    return world.client(person)
 
 
 def steps(client: Client, strip: str) -> dict[str, bool]:

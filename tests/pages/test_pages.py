@@ -41,9 +41,7 @@ MAX_GZIP = 25_000
 
 @pytest.fixture
 def person(world: World) -> Client:
-    client = Client()
-    client.force_login(world.people[PERSON], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(PERSON)
 
 
 @pytest.fixture
@@ -330,8 +328,7 @@ def test_the_question_about_several_names_nobody_elses(
     world: World, make: Callable[..., Workload]
 ) -> None:
     row = make("secretly", given={})
-    stranger = Client()
-    stranger.force_login(world.people["stranger"])
+    stranger = world.client("stranger")
     page = stranger.post("/workloads/bulk", {"action": "delete", "id": [row.pk]}).content.decode()
     assert "secretly" not in page
 
@@ -366,8 +363,5 @@ def test_a_view_is_saved_once_by_its_name(person: Client) -> None:
 
 
 def test_this_machine_has_no_credential_to_replace(world: World) -> None:
-    client = Client()
-    client.force_login(
-        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
-    )
+    client = world.client("administrator")
     assert client.get(f"/clusters/{world.cluster.pk}/credential").status_code == 404

@@ -26,9 +26,7 @@ OWNER = "researcher-vision"
 
 
 def client_of(world: World, person: str) -> Client:
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(person)
 
 
 def gang(world: World, **columns: Any) -> Workload:

@@ -4,7 +4,6 @@ import re
 from html import unescape
 
 import pytest
-from django.test import Client
 
 from gangline.audit.models import AuditEntry
 from gangline.policies.document import rules_of
@@ -21,8 +20,7 @@ TEXT = "rules:\n  worker:\n    numWorkers: {min: 1, max: four}\n    noSuchField:
 
 
 def test_lines_with_problems_stand_numbered_above_the_text(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     address = f"/policies/{world.vision.scope_id}"
     answer = client.post(address, {"text": TEXT, "version": "0", "check": "1"})
     assert answer.status_code == 422
@@ -46,8 +44,7 @@ def test_the_list_leads_to_writing_and_a_project_to_its_policy_and_workloads(
     world: World, person: str, verbs: set[str]
 ) -> None:
     save(actor=world.actor("administrator"), scope=world.vision.scope, text="rules: {}\n")
-    client = Client()
-    client.force_login(world.people[person])
+    client = world.client(person)
     assert {row.verb for row in client.get("/policies").context["rows"]} == verbs
     page = client.get(f"/projects/{world.vision.pk}").content.decode()
     assert f'href="/policies/{world.vision.scope_id}"' in page
@@ -56,8 +53,7 @@ def test_the_list_leads_to_writing_and_a_project_to_its_policy_and_workloads(
 
 @pytest.mark.parametrize("version", ["9" * 5000, "²", "-1", ""])
 def test_a_version_that_is_none_changes_nothing(world: World, version: str) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     address = f"/policies/{world.vision.scope_id}"
     fits = "\n".join([*TEXT.splitlines()[:2], "    numWorkers: {min: 1, max: 4}"])
     assert client.post(address, {"text": fits, "version": "0"}).status_code == 302
@@ -68,8 +64,7 @@ def test_a_version_that_is_none_changes_nothing(world: World, version: str) -> N
 
 def test_who_may_not_write_policies_is_refused_and_that_is_audited(world: World) -> None:
     save(actor=world.actor("administrator"), scope=world.vision.scope, text="rules: {}\n")
-    client = Client()
-    client.force_login(world.people["project_administrator-vision"])
+    client = world.client("project_administrator-vision")
     AuditEntry.objects.all().delete()
     address = f"/policies/{world.vision.scope_id}"
     assert client.get(f"{address}/delete").status_code == 403
@@ -83,8 +78,7 @@ def test_who_may_not_write_policies_is_refused_and_that_is_audited(world: World)
 
 
 def test_ac_p02_each_problem_leads_to_its_line(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     body = {"text": TEXT, "version": "0", "check": "1"}
     page = client.post(f"/policies/{world.vision.scope_id}", body).content.decode()
     for line in (3, 4):
@@ -98,14 +92,12 @@ def test_ac_p07_who_may_only_read_is_told_why_nothing_can_be_typed(world: World)
     assert re.search(r"<textarea[^>]* readonly", page)
     assert ">Save</button>" not in page
     tenant = f"/policies/{world.installation.scope_id}"
-    client = Client()
-    client.force_login(world.people["project_administrator-vision"])
+    client = world.client("project_administrator-vision")
     assert client.get(tenant).status_code == 404
 
 
 def test_what_deserves_a_look_is_told_and_can_be_saved(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     address = f"/policies/{world.vision.scope_id}"
     text = "rules:\n  worker:\n    command: {required: true}\n"
     page = client.post(address, {"text": text, "version": "0", "check": "1"}).content.decode()
@@ -114,8 +106,7 @@ def test_what_deserves_a_look_is_told_and_can_be_saved(world: World) -> None:
 
 
 def test_a_text_that_fits_has_no_such_lines(world: World) -> None:
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     address = f"/policies/{world.vision.scope_id}"
     fits = [*TEXT.splitlines()[:2], "    numWorkers: {min: 1, max: 4}"]
     page = client.post(address, {"text": "\n".join(fits), "version": "0", "check": "1"})
@@ -124,8 +115,7 @@ def test_a_text_that_fits_has_no_such_lines(world: World) -> None:
 
 
 def page_of(world: World, address: str, person: str = "administrator") -> str:
-    client = Client()
-    client.force_login(world.people[person])
+    client = world.client(person)
     return client.get(address).content.decode()
 
 
@@ -144,8 +134,7 @@ def test_the_department_between_has_a_page_and_its_policy_holds_below(world: Wor
     listed = page_of(world, "/policies")
     address = f"/policies/{world.department.scope_id}"
     assert f'<a href="{address}">Department research</a>' in listed
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     text = "rules:\n  worker:\n    compute:\n      cpuMemoryRequest: {max: 2G}\n"
     assert client.post(address, {"text": text, "version": "0"}).status_code == 302
     below = page_of(world, f"/policies/{world.vision.scope_id}", "project_administrator-vision")

@@ -20,9 +20,7 @@ BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def client_of(world: World, person: str = "researcher-vision") -> Client:
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(person)
 
 
 def gang(world: World, *, status: str = "Completed") -> Workload:

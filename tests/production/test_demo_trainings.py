@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.example_gangs import Training
+from tests.support.horovod_runtime import horovod_python
 from tests.support.installation import Embedded, embedded
 
 TEMPLATES = {
@@ -13,6 +14,7 @@ TEMPLATES = {
     "digits-pytorch-ddp": ("PyTorch", 3, 0.95),
     "digits-mpi-sgd": ("MPI", 2, 0.94),
     "digits-jax": ("JAX", 2, 0.95),
+    "digits-horovod": ("MPI", 2, 0.94),
 }
 
 
@@ -36,10 +38,13 @@ def site(tmp_path_factory: pytest.TempPathFactory, examples_runtime: Path) -> It
         pytest.param("digits-pytorch-ddp", marks=pytest.mark.needs_torch),
         pytest.param("digits-mpi-sgd", marks=pytest.mark.needs_mpi),
         "digits-jax",
+        pytest.param("digits-horovod", marks=pytest.mark.needs_torch),
     ],
 )
 def test_a_template_of_the_demo_trains(site: Embedded, name: str) -> None:
     framework, ranks, least_accuracy = TEMPLATES[name]
+    if name == "digits-horovod":
+        horovod_python()
     code = f"from assets.models import Template; print(Template.objects.get(name={name!r}).pk)"
     template = site.manage("shell", "--verbosity=0", "-c", code).strip().splitlines()[-1]
     project = site.get("org-unit/projects")["projects"][0]

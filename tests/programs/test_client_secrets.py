@@ -21,9 +21,7 @@ def world(db: None) -> World:
 
 
 def browser(world: World, person: str) -> Client:
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(person)
 
 
 def signs_in(client: ClientSecret, secret: str) -> bool:

@@ -47,11 +47,7 @@ class Context:
         return SAMPLES[self.resource.key]
 
     def page(self, person: str) -> Client:
-        client = Client()
-        client.force_login(
-            self.world.people[person], backend="django.contrib.auth.backends.ModelBackend"
-        )
-        return client
+        return self.world.client(person)
 
     def api(
         self, person: str, method: str, path: str = "", body: Any = None, **headers: str
@@ -351,9 +347,19 @@ def two_tabs(c: Context) -> None:
 @check()
 def audit(c: Context) -> None:
     """Each change leaves one entry with the actor and, of an edit, before and after."""
-    made = c.sample.make(c.world, "traced")
     client, where = c.page("administrator"), {"object_type": c.resource.key}
     who = c.world.people["administrator"]
+    if "create" in c.resource.verbs and (c.sample.form or c.sample.body):
+        known = set(c.resource.model._default_manager.values_list("pk", flat=True))
+        if c.sample.form:
+            client.post(f"{c.resource.list_url()}/new", c.sample.form(c.world, "begun"))
+        elif c.sample.body:
+            c.api("administrator", "POST", "", c.sample.body(c.world, "begun"))
+        begun = c.resource.model._default_manager.exclude(pk__in=known).get()
+        ids = {"object_id": c.resource.id_of(begun)}
+        (entry,) = AuditEntry.objects.filter(action=f"{c.resource.key}.create", **where, **ids)
+        assert (entry.actor, entry.object_name) == (who, c.resource.name_of(begun))
+    made = c.sample.make(c.world, "traced")
     if "edit" in c.resource.verbs and c.sample.edit:
         client.post(c.resource.url(made, "edit"), {
             **_shown(client.get(c.resource.url(made, "edit"))), **c.sample.edit,

@@ -67,6 +67,8 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/files/content": {"GET": BAD},
     "v1/clusters/<uuid:cluster_id>/jobs": {"GET": ABSENT},
     "v1/clusters/<uuid:cluster_id>/jobs/<str:number>": {"GET": ABSENT, "DELETE": ABSENT},
+    "v1/asset/workload-template": {"GET": EVERYBODY, "POST": BAD},
+    "v1/asset/workload-template/<uuid:pk>": dict.fromkeys(("GET", "PUT", "DELETE"), ABSENT),
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
     "v1/security/settings": {"GET": SETTINGS},

@@ -163,8 +163,7 @@ def test_it_would_be_found(world: World) -> None:
     make(
         "environment", scope=world.vision.scope, name="env", values={"image": IMAGE, "args": CANARY}
     )
-    client = Client()
-    client.force_login(world.people["administrator"])
+    client = world.client("administrator")
     assert any(CANARY in text for _, text in crawled(client))
     assert any(CANARY in text for _, text in answered(world))
     assert any(CANARY in text for text in rows())

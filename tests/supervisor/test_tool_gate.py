@@ -127,8 +127,7 @@ def address(workload: Workload, name: str = "board") -> str:
 
 def ticketed(world: World, workload: Workload, person: str) -> tuple[Client, str]:
     """A browser of the person, and where Gangline sends it to."""
-    browser = Client()
-    browser.force_login(world.people[person])
+    browser = world.client(person)
     answer = browser.get(reverse("tool-open", args=[workload.pk, "board"]))
     return browser, answer.headers.get("Location", str(answer.status_code))
 
@@ -262,8 +261,7 @@ def test_a_page_without_a_pass_leads_to_gangline_and_back(
     answer = fetch(wanted, door)
     there = urlsplit(answer.headers["Location"])
     assert (answer.status_code, there.path) == (302, f"/tools/{workload.pk}/board/open")
-    browser = Client()
-    browser.force_login(world.people[RESEARCHER])
+    browser = world.client(RESEARCHER)
     back = browser.get(f"{there.path}?{there.query}").headers["Location"]
     assert re.fullmatch(rf"{re.escape(wanted)}&gangline-ticket=[\w-]+", back)
     assert fetch(back, door).headers["Location"].endswith("/plots?run=3&run=4&tag=loss")

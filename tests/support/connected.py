@@ -17,9 +17,7 @@ Post = Callable[..., Any]
 
 
 def browser(world: World, person: str = "administrator") -> Client:
-    client = Client()
-    client.force_login(world.people[person])
-    return client
+    return world.client(person)
 
 
 def by_token(access: Access, token: str = SECRET) -> dict[str, str]:

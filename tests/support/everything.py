@@ -42,6 +42,13 @@ def make_everything(world: World, *, hidden: str = "hidden") -> Ids:
                 "credential", scope=scope, name=f"a-{kind.path}", kind=kind.key, given=given
             )
             ids[f"asset/credentials/{kind.path}"] = [str(made.pk)]
+    old = make(
+        "template", scope=world.department.scope, name="old", framework="XGBoost",
+        configuration="workersAndMaster",
+        links={"worker.environment": ids["asset/environment"][0]},
+    )  # fmt: skip
+    ids["asset/workload-template"] = [str(old.pk)]
+    ids["asset/registries"] = ids["asset/credentials/docker-registry"]
     for person, project in (("researcher-vision", world.vision), ("researcher-nlp", world.nlp)):
         actor = world.actor(person)
         body = world.body(hidden if project == world.nlp else "seen", projectId=str(project.pk))

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
+from django.test import Client
 
 from gangline.access.actor import Actor
 from gangline.access.models import AccessRule
@@ -79,6 +80,12 @@ class World:
     def forget_tokens(self) -> None:
         """Make new tokens when they are asked for next."""
         self._tokens.clear()
+
+    def client(self, name: str) -> Client:
+        """A browser in which the person has signed in."""
+        made = Client()
+        made.force_login(self.people[name], backend="django.contrib.auth.backends.ModelBackend")
+        return made
 
     def headers(self, name: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token(name)}"}

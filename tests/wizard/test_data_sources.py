@@ -48,6 +48,23 @@ def made(world: World) -> None:
     objects.reconcile_due()
 
 
+def test_keys_of_a_credential_are_asked_for_with_the_credential(filler: Filler) -> None:
+    """What stands aside is kept and not said: the default holds."""
+    filler.fill()
+    git, user = "worker.storage.git", "secretRef.secretKeyOfUser"
+    filler.post("workers", go=f"add:{git}")
+    page = filler.get("workers").page
+    row = next(text for name, text in page.fields() if name == f"{git}~rows" and text)
+    at = f"{git}~{row}"
+    drawn = filler.client.get(filler.url("workers")).content.decode()
+    assert f'data-needs="{at}.secretRef.name" data-usual="User" data-aside' in drawn
+    code = {f"{at}.repository": "https://git.example/code", f"{at}.path": "/code"}
+    filler.post("workers", {**code, f"{at}.{user}": None, f"{at}.{user}~aside": "me"})
+    filler.post("review", go="create")
+    (said,) = Workload.objects.get().given[git]["value"]
+    assert said["secretRef"]["secretKeyOfUser"] == "User"
+
+
 def test_several_are_chosen_changed_for_this_workload_and_sent(
     filler: Filler, world: World
 ) -> None:

@@ -18,6 +18,15 @@ def test_the_new_address_writes_nothing_and_keeps_the_query(filler: Filler) -> N
     assert not Draft.objects.exists()
 
 
+def test_a_choice_of_one_is_a_line_and_is_sent_all_the_same(filler: Filler, world: World) -> None:
+    page = filler.get("setup").page
+    cluster = page.one(data_testid="f-workload.clusterId")
+    assert "this-machine" in cluster.text
+    controls = [e for e in cluster.inside if e.tag in ("select", "input")]
+    assert {e.attributes.get("type") for e in controls} == {"hidden"}
+    assert page.value("workload.clusterId") == str(world.cluster.pk)
+
+
 def test_pages_of_the_form_are_never_kept_by_the_browser(filler: Filler) -> None:
     assert "no-store" in filler.get("setup").response.headers["Cache-Control"]
 
@@ -195,7 +204,7 @@ def test_what_the_cluster_asks_for_is_marked_and_explained(filler: Filler) -> No
     for path in ("image", "command"):
         assert "(required)" in page.one(data_testid=f"f-worker.{path}").text
     assert "(required)" not in page.one(data_testid="f-worker.workingDir").text
-    assert "runtimes/<name>" in page.one(id="f-worker-image-h").text
+    assert "a runtime of this machine" in page.one(id="f-worker-image-h").text.lower()
     assert "a folder in " in page.one(id="f-worker-workingDir-h").text
     refused = filler.post("workers", {"worker.workingDir": "/etc"})
     assert refused.status == 422

@@ -58,11 +58,9 @@ def test_a_template_fills_in_the_form_and_says_so(filler: Filler, world: World) 
     assert workers.value("worker.command") == "python train.py"
     assert "template" in workers.one(data_testid="f-worker.command").text
     filler.post("review", go="create")
-    said = Workload.objects.get().given["worker.command"]
-    assert said == {
-        "value": "python train.py",
-        "source": {"kind": "template", "id": str(chosen.pk)},
-    }
+    given, source = Workload.objects.get().given, {"kind": "template", "id": str(chosen.pk)}
+    assert given["worker.command"] == {"value": "python train.py", "source": source}
+    assert given["worker.distributedFramework"] == {"value": "XGBoost", "source": source}
     chosen.refresh_from_db()
     assert chosen.used_count == 1
 

@@ -42,9 +42,7 @@ def logs(workload: Workload) -> dict[str, WrittenLog]:
 
 
 def client_of(world: World, person: str) -> Client:
-    client = Client()
-    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return world.client(person)
 
 
 @pytest.fixture

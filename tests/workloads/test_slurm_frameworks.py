@@ -23,6 +23,7 @@ from tests.support.example_gangs import (
     examples_python,
     falls,
 )
+from tests.support.horovod_runtime import horovod_python
 from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.slurm_engine import SlurmEngine
 
@@ -119,6 +120,32 @@ def test_ranks_of_mpi_that_a_master_of_its_own_starts(engine: SlurmEngine, launc
     text = engine.log(workload, "master-0")
     assert falls(text)
     assert len(digests(text)) >= 2
+    assert len(set(digests(text))) == 1
+
+
+@pytest.mark.needs_torch
+@pytest.mark.needs_mpi
+@pytest.mark.parametrize("has_own_master", [False, True])
+@pytest.mark.parametrize("launcher", ["gloo", "mpirun", "srun"])
+def test_horovod_trains_by_each_launcher(
+    engine: SlurmEngine, launcher: str, has_own_master: bool
+) -> None:
+    program = f"{horovod_python()} {EXAMPLES / 'digits_horovod.py'} --data {digits_csv()}"
+    workload = engine.submit_by_form(
+        "digits",
+        framework="MPI",
+        configuration=WORKERS_AND_MASTER,
+        worker={
+            "command": f"{program} --epochs 3",
+            "launcher": launcher,
+            "networkInterface": "lo",
+        },
+        master=slurm_engine.typed(OWN) if has_own_master else None,
+    )
+    engine.until(workload, "Completed", seconds=240)
+    text = engine.log(workload, "master-0")
+    assert falls(text)
+    assert len(digests(text)) == 2
     assert len(set(digests(text))) == 1
 
 

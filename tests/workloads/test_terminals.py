@@ -50,10 +50,7 @@ class Place:
     def client(self, person: str) -> Client:
         """Signed in as a browser is, once."""
         if person not in self.clients:
-            client = Client()
-            client.force_login(
-                self.world.people[person], backend="django.contrib.auth.backends.ModelBackend"
-            )
+            client = self.world.client(person)
             name = next(iter(client.cookies))
             self.cookies[person] = f"{name}={client.cookies[name].value}".encode()
             self.clients[person] = client

@@ -15,14 +15,14 @@ from gangline.api.paging import BadQuery, known_only, whole_number
 from gangline.lib.texts import moment
 from workloads.api import shapes
 
+_NO_TIME = "{} must be a time such as 2026-11-03T14:00:00Z."
 _NAMES = frozenset({"metricType", "start", "end", "numberOfSamples"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The query: types in their order, and the times in seconds since 1970."""
+class Span:
+    """Two times in seconds since 1970, and how many slots are between them."""
 
-    types: Sequence[str]
     start: float
     end: float
     samples: int
@@ -33,6 +33,26 @@ class Asked:
         length = (self.end - self.start) / count
         for number in range(count):
             yield self.start + number * length, self.start + (number + 1) * length
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Span):
+    """The query, with types in their order."""
+
+    types: Sequence[str]
+
+
+def span_of(request: Request) -> Span | None:
+    """The times of the query; None: it has none. Raises BadQuery."""
+    query = request.query_params
+    if "start" not in query and "end" not in query:
+        return None
+    start, end = (_time(query.get(name, ""), name) for name in ("start", "end"))
+    if start >= end:
+        raise BadQuery("end must be later than start.")
+    count = query.get("numberOfSamples")
+    samples = whole_number(count, "numberOfSamples", shapes.DEFAULT_SAMPLES, 0, shapes.MOST_SAMPLES)
+    return Span(start.timestamp(), end.timestamp(), samples)
 
 
 def read_query(request: Request, types: Sequence[str], also: Collection[str] = ()) -> Asked:
@@ -48,19 +68,17 @@ def read_query(request: Request, types: Sequence[str], also: Collection[str] = (
         if name not in types:
             listed = ", ".join(types)
             raise BadQuery(f"There is no metricType {name[:60]!r} here. There are: {listed}.")
-    start, end = (_time(query.get(name, ""), name) for name in ("start", "end"))
-    if start >= end:
-        raise BadQuery("end must be later than start.")
-    count = query.get("numberOfSamples")
-    samples = whole_number(count, "numberOfSamples", shapes.DEFAULT_SAMPLES, 0, shapes.MOST_SAMPLES)
-    return Asked(names, start.timestamp(), end.timestamp(), samples)
+    span = span_of(request)
+    if span is None:
+        raise BadQuery(_NO_TIME.format("start"))
+    return Asked(span.start, span.end, span.samples, names)
 
 
 def _time(text: str, name: str) -> datetime:
     try:
         return moment(text.replace(" ", "+"))  # a plus that nobody has quoted
     except ValueError:
-        raise BadQuery(f"{name} must be a time such as 2026-11-03T14:00:00Z.") from None
+        raise BadQuery(_NO_TIME.format(name)) from None
 
 
 def answered(request: Request, found: Sequence[dict[str, Any]]) -> Response | HttpResponse:

@@ -88,7 +88,7 @@ class _Metrics(APIView):
     def measured(
         self, request: Request, query: Asked, known: Mapping[str, Slot]
     ) -> Response | HttpResponse:
-        slots = list(query.slots(_WIDTH))
+        slots = list(query.slots(WIDTH))
         found = []
         for name in query.types:
             value = known.get(name, _unknown)
@@ -98,11 +98,11 @@ class _Metrics(APIView):
     def held(
         self, where: Q, query: Asked, nodes: frozenset[str] | None = None
     ) -> tuple[list[Attempt], list[Holding]]:
-        attempts = _attempts(where, query)
+        attempts = attempts_in(where, query.start, query.end)
         return attempts, holdings.holdings(attempts, nodes)
 
 
-_WIDTH = 60
+WIDTH = 60
 """Seconds of the finest slots."""
 
 
@@ -120,16 +120,17 @@ def _values(name: str, value: Slot, slots: Sequence[tuple[float, float]]) -> lis
     ]
 
 
-def _attempts(where: Q, query: Asked) -> list[Attempt]:
+def attempts_in(where: Q, start: float, end: float) -> list[Attempt]:
+    """Those that were there at some time. Raises BadQuery."""
     try:
-        return holdings.attempts_between(where, query.start, query.end)
+        return holdings.attempts_between(where, start, end)
     except holdings.TooMany:
         most = holdings.MOST_ATTEMPTS
         says = f"More than {most} runs of workloads are in this time: ask for less."
         raise BadQuery(says) from None
 
 
-def _names_of(pool: NodePool) -> frozenset[str]:
+def names_of(pool: NodePool) -> frozenset[str]:
     return frozenset(pool.nodes.values_list("name", flat=True))
 
 
@@ -160,9 +161,9 @@ class ClusterMetrics(_ClusterMetrics):
     def get(self, request: Request, cluster_id: UUID) -> Response | HttpResponse:
         """GPUs that workloads held, how many ran, and how long they had waited, in slots."""
         query = read_query(request, OF_CLUSTERS, also={"nodepoolName"})
-        cluster = _cluster(request, cluster_id, Permission.CLUSTER_VIEW)
+        cluster = cluster_of(request, cluster_id, Permission.CLUSTER_VIEW)
         name = request.query_params.get("nodepoolName", "")
-        nodes = _names_of(_pool(cluster, name)) if name else None
+        nodes = names_of(pool_of(cluster, name)) if name else None
         return self.of(request, query, cluster, nodes)
 
 
@@ -177,11 +178,11 @@ class NodePoolMetrics(_ClusterMetrics):
     def get(self, request: Request, cluster_id: UUID, name: str) -> Response | HttpResponse:
         """The same of the nodes that are in the pool now."""
         query = read_query(request, OF_CLUSTERS)
-        cluster = _cluster(request, cluster_id, Permission.NODE_POOL_VIEW)
-        return self.of(request, query, cluster, _names_of(_pool(cluster, name)))
+        cluster = cluster_of(request, cluster_id, Permission.NODE_POOL_VIEW)
+        return self.of(request, query, cluster, names_of(pool_of(cluster, name)))
 
 
-def _cluster(request: Request, pk: UUID, permission: Permission) -> Cluster:
+def cluster_of(request: Request, pk: UUID, permission: Permission) -> Cluster:
     cluster: Cluster | None = get("cluster").visible(user_of(request)).filter(pk=pk).first()
     if cluster is None:
         raise NotVisible
@@ -190,7 +191,7 @@ def _cluster(request: Request, pk: UUID, permission: Permission) -> Cluster:
     return cluster
 
 
-def _pool(cluster: Cluster, name: str) -> NodePool:
+def pool_of(cluster: Cluster, name: str) -> NodePool:
     pool: NodePool | None = cluster.pools.filter(name=name[:63]).first()
     if pool is None or "\0" in name:
         raise NotVisible
@@ -209,7 +210,7 @@ class _UnitMetrics(_Metrics):
         if unit is None:
             raise NotVisible
         name = request.query_params.get("nodepoolName", "")
-        nodes = _names_of(_pool(unit.cluster, name)) if name else None
+        nodes = names_of(pool_of(unit.cluster, name)) if name else None
         _, held = self.held(Q(**{self.path: unit}), query, nodes)
         known: dict[str, Slot] = {
             "GPU_ALLOCATION": _mean(held, lambda one: one.gpus),
@@ -262,7 +263,10 @@ class NodeMetrics(_Metrics):
         query = read_query(request, OF_NODES)
         row = _node(request, node)
         on_it = Q(workload__cluster=row.cluster, pk__in=_with_pods_on(row))
-        series = together(holdings.used_on(row.name, _attempts(on_it, query))) or NOTHING
+        series = (
+            together(holdings.used_on(row.name, attempts_in(on_it, query.start, query.end)))
+            or NOTHING
+        )
         whole = {"cpu": row.cpu, "memory": float(row.memory)}
 
         def used(name: str, share: bool) -> Slot:

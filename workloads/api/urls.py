@@ -9,6 +9,7 @@ from workloads.api import (
     jobs,
     logs,
     metrics,
+    old_metrics,
     place_metrics,
     pods,
     properties,
@@ -59,3 +60,12 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/files/content", files.WorkloadFileContent.as_view()),
     path("workloads/<uuid:workload_id>/logs", logs.WorkloadLogs.as_view()),
 ]
+_CLUSTER = "k8s/clusters/<uuid:cluster_id>"
+K8S = [
+    path(f"{_CLUSTER}/metrics", old_metrics.OldClusterMetrics.as_view()),
+    path(f"{_CLUSTER}/projects/metrics", old_metrics.OldProjectsMetrics.as_view()),
+    path(f"{_CLUSTER}/projects/<int:pk>/metrics", old_metrics.OldProjectMetrics.as_view()),
+    path(f"{_CLUSTER}/departments/metrics", old_metrics.OldDepartmentsMetrics.as_view()),
+    path(f"{_CLUSTER}/departments/<int:pk>/metrics", old_metrics.OldDepartmentMetrics.as_view()),
+]
+"""Those below ``/v1``."""

@@ -135,7 +135,7 @@ def _held(replicas: Sequence[Replica]) -> str:
     if not placed:
         return ""
     gpus = sum(r.gpus for r in placed)
-    what = f"{gpus} GPU{'s' if gpus > 1 else ''}" if gpus else "their CPUs and memory"
+    what = f"{gpus:g} GPU{'s' if gpus > 1 else ''}" if gpus else "their CPUs and memory"
     if len(placed) == 1:
         return f"1 pod already holds {what if gpus else 'its CPUs and memory'}."
     return f"{len(placed)} pods already hold {what}."

@@ -42,9 +42,15 @@ class Choosable(Offered):
         found = self.choices(notes)
         if self.scope is not None and not self._may_create:
             for path, (_, attributes) in naming().items():
-                names = any(found[path].choices.get(one.path) for one in attributes)
-                if path not in (PULL, VARIABLES) and not names:
+                if path in (PULL, VARIABLES) or any(
+                    found[path].choices.get(one.path) for one in attributes
+                ):
+                    continue
+                if any(one.required for one in attributes):
                     found[path] = replace(found[path], help=NONE_FITS)
+                else:
+                    hints = dict.fromkeys((one.path for one in attributes), NONE_FITS)
+                    found[path] = replace(found[path], hints=hints)
         if self.takes_others and (told := self._attached(image)):
             found[PULL] = replace(found.get(PULL, FieldNote()), help=told)
         return found

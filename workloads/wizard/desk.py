@@ -25,7 +25,7 @@ from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.slurm import SCRIPT, VALUES
-from gangline.spec.sources import Values
+from gangline.spec.sources import YOU, Value, Values
 from gangline.spec.workload import INTERACTIVE, SPEC
 from gangline.spec_forms.posted import Inherited
 from gangline.spec_forms.said import said
@@ -38,7 +38,7 @@ from workloads.wizard.choices import Choices, as_uuid
 from workloads.wizard.credentials import Choosable
 from workloads.wizard.galleries import DATA, Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
-from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
+from workloads.wizard.state import CONFIGURATION, FRAMEWORK, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
 from workloads.wizard.written import strange_problems, text_of
 
@@ -314,6 +314,9 @@ class Desk:
         if with_master and f"{Role.MASTER}.{DATA}" in self.state.assets:
             problems += self.galleries.problems(Role.MASTER)
         choices, template = self.choices, self.choices.template
+        chosen = self.state.setup.get(FRAMEWORK)
+        if chosen and chosen.text == choices.framework and chosen.source != YOU:
+            values[f"{Role.WORKER}.{FRAMEWORK}"] = Value(choices.framework, chosen.source)
         return submission.SubmissionRequest(
             name=choices.name,
             project_id=choices.project.pk if choices.project else "",

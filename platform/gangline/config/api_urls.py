@@ -9,7 +9,7 @@ from gangline.resources.api_urls import all_urls
 
 urlpatterns = [
     path("v1/", include("workloads.api.urls")),
-    path("v1/", include("assets.credentials.api_urls")),
+    path("v1/", include("assets.api_urls")),
     path("v1/", include("gangline.programs.api_urls")),
     path("v1/", include("gangline.organization.api_urls")),
     path("v1/", include("gangline.people.api_urls")),

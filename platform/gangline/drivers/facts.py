@@ -97,6 +97,8 @@ class FieldNote:
     choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
     """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``), or
     under the empty name for the field itself."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """A sentence about an attribute of a list's items, shown at it."""
     by: str = ""
     """Of a list: the attribute upon which ``fits`` depend; the empty value has one as well."""
     fits: Mapping[str, Fit] = field(default_factory=dict)

@@ -74,10 +74,13 @@ class Needs:
     name: str
     """Of the other control."""
     values: tuple[str, ...]
+    """Empty: whatever the other one says, if it says something."""
     words: str
-    """What it is shown with: "GPU sharing: By portion"."""
+    """What it is shown with: "GPU sharing: By portion", or "Credential"."""
     standing: str = ""
     """What holds while the other control says nothing."""
+    usual: str = ""
+    """Of a row: what the control shows where nobody has said anything."""
     is_met: bool = True
 
 
@@ -138,6 +141,8 @@ class ItemView:
     """What goes along unseen."""
     instructions: str = ""
     """What whoever made it says to whoever fills it in."""
+    is_empty: bool = False
+    """It was added, and nothing was typed yet."""
 
     @property
     def layout(self) -> str:

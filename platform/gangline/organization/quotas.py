@@ -188,7 +188,7 @@ class Balance:
         )
         if self.excess > 0:
             makes = self._number(self.asked)
-            text += f" This makes {makes} — {self._number(self.excess)} too {many}."
+            text += f" This one asks for {makes}: {self._number(self.excess)} too {many}."
         return text
 
     @property

@@ -45,16 +45,14 @@ class NodeRequirement(SpecModel):
     one label, are not offered.
     """
 
-    key: Annotated[
-        QualifiedKey, Ui("Label", placeholder="Label, such as topology.kubernetes.io/zone")
-    ]
+    key: Annotated[QualifiedKey, Ui("Label", placeholder="Label: disk/type")]
     operator: Annotated[
         Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], Ui("Operator")
     ]
     values: Annotated[
         LabelValues | None,
         Field(validate_default=True),
-        Ui("Values", placeholder="Values, such as a, b"),
+        Ui("Values", placeholder="Values: a, b"),
     ] = None
 
     @field_validator("values")

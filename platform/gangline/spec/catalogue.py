@@ -132,6 +132,11 @@ class SpecField:
         return next((c for c in self.conditions if isinstance(c, When) and c.values), None)
 
     @property
+    def goes_with(self) -> When | None:
+        """The attribute that a row shows it with, for some of its values or for any."""
+        return next((c for c in self.conditions if isinstance(c, When)), None)
+
+    @property
     def is_array(self) -> bool:
         """In JSON a list of plain values, such as ``["h100", "default"]``."""
         return self._is_told_otherwise and len(self.items) == 1

@@ -34,6 +34,7 @@ class Compute(Gpus):
             section="compute",
             unit="cores",
             placeholder="Auto",
+            advanced=True,
         ),
         AtLeast("cpuCoreRequest"),
     ] = None
@@ -56,6 +57,7 @@ class Compute(Gpus):
             help="A pod that uses more is killed. Empty: no limit of its own.",
             section="compute",
             placeholder="Auto",
+            advanced=True,
         ),
         AtLeast("cpuMemoryRequest"),
     ] = None

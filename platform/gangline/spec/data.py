@@ -9,10 +9,10 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from .base import Default, NamesCredential, SpecModel, Ui
+from .base import Default, NamesCredential, SpecModel, Ui, When
 from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
-from .storage import MountPath, VolumeName
+from .storage import NAMED, SIZE_UNITS, MountPath, VolumeName
 from .types import Format, Quantity, SizeRange
 
 _SERVER = re.compile(r"[A-Za-z0-9](?:[-.:A-Za-z0-9]{0,251}[A-Za-z0-9])?")
@@ -24,6 +24,8 @@ _REPOSITORY = re.compile(
 _REFERENCE = re.compile(r"[A-Za-z0-9][-._/A-Za-z0-9]*")
 _MODE = re.compile(r"0?[0-7]{3}")
 _BUCKET = re.compile(r"[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]")
+_WITH_LOGIN, _WITH_ACCESS_KEY = When("name"), When("accessKeySecret")
+_LOGINS = {"password": "User and password", "ssh-key": "SSH key"}
 _SERVICE = re.compile(r"https?://[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?")
 
 
@@ -76,7 +78,7 @@ def _inside_problem(text: str) -> str | None:
     return None
 
 
-Name = Annotated[VolumeName, Ui("Name", placeholder="Empty: made from the path")]
+Name = Annotated[VolumeName, Ui("Name", placeholder="From the path", help=NAMED)]
 Folder = Annotated[
     str, Field(max_length=1024), Format("folder", "a path such as /exports/data", _folder_problem)
 ]
@@ -142,11 +144,16 @@ class GitSecret(SpecModel):
         NamesCredential(("password", "sshKey", "genericSecret")),
     ] = None
     authentication_method: Annotated[
-        Literal["password", "ssh-key"] | None, Ui("Signs in with"), Default("password")
+        Literal["password", "ssh-key"] | None,
+        Ui("Signs in with", words=_LOGINS),
+        Default("password"),
+        _WITH_LOGIN,
     ] = None
-    secret_key_of_user: Annotated[ObjectKey | None, Ui("Key of the user"), Default("User")] = None
+    secret_key_of_user: Annotated[
+        ObjectKey | None, Ui("Key of the user"), Default("User"), _WITH_LOGIN
+    ] = None
     secret_key_of_password: Annotated[
-        ObjectKey | None, Ui("Key of the password"), Default("Password")
+        ObjectKey | None, Ui("Key of the password"), Default("Password"), _WITH_LOGIN
     ] = None
 
 
@@ -191,10 +198,10 @@ class S3(Mounted):
         NamesCredential(("accessKey", "genericSecret")),
     ] = None
     secret_key_of_access_key_id: Annotated[
-        ObjectKey | None, Ui("Key of the access key’s id"), Default("AccessKeyId")
+        ObjectKey | None, Ui("Key of the access key’s id"), Default("AccessKeyId"), _WITH_ACCESS_KEY
     ] = None
     secret_key_of_secret_key: Annotated[
-        ObjectKey | None, Ui("Key of the secret key"), Default("SecretKey")
+        ObjectKey | None, Ui("Key of the secret key"), Default("SecretKey"), _WITH_ACCESS_KEY
     ] = None
 
 
@@ -211,7 +218,7 @@ class SecretVolume(Mounted):
     """Every key of a Secret as a file."""
 
     secret: Annotated[
-        ObjectName, Ui("Credential", placeholder="genericsecret-certificates"), NamesCredential()
+        ObjectName, Ui("Credential", placeholder="genericsecret-tls"), NamesCredential()
     ]
     mount_path: MountPath
     default_mode: FileMode = None
@@ -225,7 +232,7 @@ class EmptyDir(Mounted):
         Literal["Memory"] | None, Ui("Medium", help="Memory counts as memory of the pod.")
     ] = None
     size_limit: Annotated[
-        Quantity | None, SizeRange("1M", "1P"), Ui("Size limit", placeholder="10G")
+        Quantity | None, SizeRange("1M", "1P", SIZE_UNITS), Ui("Size limit", placeholder="10")
     ] = None
 
 

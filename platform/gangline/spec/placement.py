@@ -79,7 +79,7 @@ class NodePoolName(SpecModel):
         str,
         Field(max_length=63),
         Format("node-pool", "the name of a node pool of the cluster", _pool_problem),
-        Ui("Node pool", placeholder="Node pool, such as h100"),
+        Ui("Node pool", placeholder="Node pool: h100"),
     ]
 
 
@@ -120,8 +120,8 @@ class Toleration(SpecModel):
 
     model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
 
-    name: Annotated[ItemName, Ui("Name", placeholder="Name: made from the key")]
-    key: Annotated[QualifiedKey, Ui("Key", placeholder="Key, such as dedicated")]
+    name: Annotated[ItemName, Ui("Name", placeholder="Name (from the key)")]
+    key: Annotated[QualifiedKey, Ui("Key", placeholder="Key: dedicated")]
     operator: Annotated[Literal["Equal", "Exists"], Ui("Operator", words={"Equal": "Equals"})]
     value: Annotated[LabelValue | None, Ui("Value", placeholder="Value")] = None
     effect: Annotated[Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "Any"], Ui("Effect")]

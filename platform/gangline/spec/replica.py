@@ -297,6 +297,7 @@ class ReplicaSpec(SpecModel):
             section="general",
             flag="label",
             item="label",
+            advanced=True,
         ),
         ItemKey("name"),
     ] = None
@@ -310,6 +311,7 @@ class ReplicaSpec(SpecModel):
             section="general",
             flag="annotation",
             item="annotation",
+            advanced=True,
         ),
         ItemKey("name"),
     ] = None

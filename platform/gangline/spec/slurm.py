@@ -78,14 +78,14 @@ class Module(SpecModel):
         str,
         Field(max_length=100),
         Format("module", "the name of a module, such as cuda/12.4", module_problem),
-        Ui("Module", placeholder="Module, such as cuda/12.4"),
+        Ui("Module", placeholder="Module: cuda/12.4"),
     ]
 
 
 class PlaceValue(SpecModel):
     """What stands in a place ``{{ name }}`` of a script."""
 
-    name: Annotated[str, Field(max_length=40), Ui("Place", placeholder="Place, such as account")]
+    name: Annotated[str, Field(max_length=40), Ui("Place", placeholder="Place: account")]
     value: Annotated[
         str | None,
         Field(max_length=1024),

@@ -87,6 +87,8 @@ Pairs = Annotated[
     Field(max_length=8192),
     Format("parameters", "keys with values, such as iops=3000, tier=gold", _pairs_problem),
 ]
+NAMED = "A data source’s ends in digits that tell it from another of its name."
+"""Told of a name that came with its item; one that is typed explains itself."""
 VolumeName = Annotated[
     str,
     Field(max_length=40),
@@ -139,7 +141,7 @@ class ClaimInfo(SpecModel):
     ] = None
     added_attr_values: Annotated[
         Pairs | None,
-        Ui("Parameters", placeholder="iops=3000, tier=gold"),
+        Ui("Parameters", placeholder="iops=3000"),
     ] = None
 
 
@@ -148,7 +150,7 @@ class Volume(SpecModel):
 
     model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
 
-    name: Annotated[VolumeName, Ui("Name", placeholder="Empty: made from the path")]
+    name: Annotated[VolumeName, Ui("Name", placeholder="From the path", help=NAMED)]
     path: MountPath
     existing_pvc: Annotated[
         bool | None,
@@ -157,7 +159,7 @@ class Volume(SpecModel):
     ] = None
     claim_name: Annotated[
         ClaimName | None,
-        Ui("Claim name", placeholder="Empty: made from the names"),
+        Ui("Claim name", placeholder="From the names"),
     ] = None
     claim_info: ClaimInfo | None = None
     ephemeral: Annotated[

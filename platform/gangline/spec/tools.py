@@ -143,7 +143,7 @@ class Tool(SpecModel):
     tool_type: Annotated[ToolType | None, Ui("Tool", placeholder="Choose a tool", words=_WORDS)] = (
         None
     )
-    name: Annotated[ToolName, Ui("Name", placeholder="Made from the tool")]
+    name: Annotated[ToolName, Ui("Name", placeholder="From the tool")]
     tool_name: Annotated[
         str | None,
         Field(max_length=60),
@@ -209,7 +209,7 @@ class ExposedUrl(Tool):
         Literal["authenticatedUsers", "authorizedUsers", "authorizedGroups"] | None,
         Ui(
             "Who may open it",
-            placeholder="Everyone, or those named",
+            placeholder="Everyone",
             words={
                 EVERYONE: "Everyone who is signed in",
                 USERS: "Specific people",

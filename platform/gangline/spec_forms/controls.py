@@ -1,6 +1,7 @@
 """Which control a field gets, and the choices of a select."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gangline.drivers.facts import Choice
 from gangline.forms.fields import Needs, Offer, Option
@@ -82,12 +83,13 @@ def needs(name: str, other: SpecField, note: When, said: str, standing: str = ""
     """What a control is shown with. ``said``: what the other one, called ``name``, says now."""
     values = tuple(show_text(other, value) for value in note.values)
     words = _OFF_ON if other.kind is Kind.BOOLEAN else {v: in_words(other, v) for v in values}
+    some = f": {one_of(words[value] for value in values)}" if values else ""
     return Needs(
         name=name,
         values=values,
-        words=f"{other.label}: {one_of(words[value] for value in values)}",
+        words=f"{other.label}{some}",
         standing=standing,
-        is_met=said in values,
+        is_met=said in values if values else bool(said),
     )
 
 
@@ -95,14 +97,15 @@ def cell_needs(
     prefix: str, spec: SpecField, attribute: SpecField, texts: Mapping[str, str]
 ) -> Needs | None:
     """The choice that a cell is shown with. What is said without that choice keeps its place."""
-    note = attribute.shown_with
+    note = attribute.goes_with
     other = spec.attribute(note.name) if note else None
     if note is None or other is None:
         return None
     said = text_of(other, texts)
     if not said and texts.get(attribute.path):
         return None
-    return needs(f"{prefix}.{other.path}", other, note, said)
+    usual = show_text(attribute, attribute.default)
+    return replace(needs(f"{prefix}.{other.path}", other, note, said), usual=usual)
 
 
 def _unset(spec: SpecField) -> str:

@@ -26,7 +26,7 @@ def names(spec: SpecField) -> Iterator[str]:
         yield attribute.path
         if units.has_unit(attribute):
             yield attribute.path + UNIT
-        if attribute.shown_with:
+        if attribute.goes_with:
             yield attribute.path + ASIDE
     if spec.alternatives:
         yield CHOICE

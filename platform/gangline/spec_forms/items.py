@@ -66,6 +66,7 @@ def item_views(
             chip=_chip_of(row, item),
             key=item.key if item else "",
             locked_by=item.locked_by if item else "",
+            tells_name=bool(item and (item.locked_by or item.source.kind is SourceKind.ASSET)),
             problems=wrong.get(told, []),
             unsupported=unsupported,
             advice=hints.get(told, []),
@@ -150,9 +151,12 @@ def _view(
     is_empty: bool = False,
     key: str = "",
     locked_by: str = "",
+    tells_name: bool = False,
 ) -> ItemView:
     row_dom, fit = _row_dom_id(path, row_id), fit_of(note, texts)
-    spec = fitted(spec, fit)
+    spec, hints = fitted(spec, fit), {**note.hints, **fit.hints}
+    if tells_name and (named := spec.attribute(spec.item_key)) and named.ui.help:
+        hints[named.path] = named.ui.help
     asked = {f"{note.pairs}.{one.key}": one for one in fit.asked}
     at_cells = _at_cells(spec, problems, asked) if is_sheet(spec) else {}
     below = [p for p in problems if _place(spec, p.path)[1] not in at_cells]
@@ -167,6 +171,7 @@ def _view(
         for attribute in spec.items
         if (is_author or not attribute.ui.instructs)
         and _has_use(attribute, note, fit, texts)
+        and not (locked_by and _is_aside(path, spec, attribute, texts))
         and (not attribute.alternative or attribute.path.partition(".")[0] in offered)
     ]
     told_to_fill = [a for a in spec.items if a.ui.instructs and a not in seen]
@@ -180,7 +185,7 @@ def _view(
             word=attribute.label,
             group=attribute.group,
             help=attribute.ui.help,
-            hint=fit.hints.get(attribute.path, ""),
+            hint=hints.get(attribute.path, ""),
             control=_control(attribute, choices),
             text=_text(attribute, texts),
             placeholder=attribute.ui.placeholder,
@@ -194,9 +199,7 @@ def _view(
                     None,
                     (
                         _own_error(row_dom, attribute.path, at_cells),
-                        f"{row_dom}-{dashed(attribute.path)}-h"
-                        if attribute.path in fit.hints
-                        else "",
+                        f"{row_dom}-{dashed(attribute.path)}-h" if attribute.path in hints else "",
                         described,
                     ),
                 )
@@ -254,7 +257,14 @@ def _view(
             if text and not locked_by
         ),
         advice=tuple(a.sentence for a in advice),
+        is_empty=is_empty,
     )
+
+
+def _is_aside(path: str, spec: SpecField, attribute: SpecField, texts: Mapping[str, str]) -> bool:
+    """Whether what the row says elsewhere leaves the attribute no meaning."""
+    of = cell_needs(path, spec, attribute, texts)
+    return of is not None and not of.is_met
 
 
 def _has_use(attribute: SpecField, note: FieldNote, fit: Fit, texts: Mapping[str, str]) -> bool:

@@ -287,12 +287,14 @@ class _Drawing:
         offers = self.form.offers.get(spec.path, ())
         choices = self.form.notes.get(spec.path, NO_NOTE).choices.get("", ())
         control, lines = control_of(spec, rule, offers, choices), typed.text.count("\n") + 1
+        chip = self._chip(spec, said_text)
         return FieldView(
             **common,
             # Programs send texts of several lines; a control of one would lose them.
             control="textarea" if control == "text" and lines > 1 else control,
             text=typed.text,
-            is_set=spec.ui.advanced and bool(typed.text),
+            # What the product takes by itself is set by nobody.
+            is_set=spec.ui.advanced and bool(typed.text) and bool(said_text or chip),
             unit="" if units.has_unit(spec) else spec.ui.unit,
             units=unit_options(spec, typed),
             options=options_of(
@@ -309,7 +311,7 @@ class _Drawing:
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
             inputmode=INPUTMODES.get(spec.kind, ""),
-            chip=self._chip(spec, said_text),
+            chip=chip,
             can_reset=said_text is not None and standing is not None and bool(standing.text),
             echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
             words=_words(spec, typed.text),

@@ -66,6 +66,13 @@ _TENSORFLOW = _COMPUTE | {
     "worker.args": "--epochs 15",
     "worker.compute.cpuMemoryRequest": "1G",
 }
+_HOROVOD = _COMPUTE | {
+    "worker.image": "local://horovod",
+    "worker.launcher": "gloo",
+    "worker.command": "python examples/digits_horovod.py",
+    "worker.args": "--epochs 15 --data $(GANGLINE_RUNTIMES)/examples",
+    "worker.compute.cpuMemoryRequest": "512M",
+}
 _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
     ("digits-xgboost", "XGBoost", "Digits, distributed XGBoost: 2 workers and a master.", _XGBOOST),
     (
@@ -82,6 +89,7 @@ _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
         "Digits, TensorFlow’s multi-worker strategy in a loop of its own: 2 workers and a chief.",
         _TENSORFLOW,
     ),
+    ("digits-horovod", "MPI", "Digits, Horovod with PyTorch over Gloo: 2 workers.", _HOROVOD),
 )
 
 

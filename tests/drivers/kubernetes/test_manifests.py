@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ from gangline.drivers.base import AttemptRef
 from gangline.drivers.kubernetes import jobs, labels, manifests, mapping
 from gangline.drivers.kubernetes.effects import DEPENDENTS
 from gangline.drivers.kubernetes.kinds import KINDS, MEETING, kind_of
+from gangline.drivers.local.shim import tree
 from gangline.spec.typed import value_at
+from gangline.spec.workload import WAITING
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
+from tests.support.waiting import wait_for
 
 CASES = list(goldens.cases())
 
@@ -148,6 +152,21 @@ def test_a_field_goes_where_kubernetes_has_it() -> None:
 def test_without_command_the_image_runs_its_own() -> None:
     found = container(roles("PyTorch", NONE, command=None, args=None)["Worker"])
     assert found.keys().isdisjoint({"command", "args"})
+
+
+@pytest.mark.needs_bwrap
+def test_a_session_that_waits_ends_when_it_is_asked_to() -> None:
+    """As the first process of a container, which plain `sleep infinity` does not."""
+    words = container(roles("PyTorch", NONE, command=WAITING, args=None)["Worker"])["command"]
+    first = ["bwrap", "--unshare-pid", "--as-pid-1", "--bind", "/", "/", "--dev", "/dev"]
+    with subprocess.Popen([*first, *words]) as outside:
+        inside = wait_for(lambda: tree.descendants(outside.pid))[0]
+        try:
+            wait_for(lambda: len(tree.descendants(outside.pid)) == 2)
+            tree.send(inside, signal.SIGTERM)
+            outside.wait(5)
+        finally:
+            tree.send(inside, signal.SIGKILL)
 
 
 def test_a_master_of_its_own_differs_where_it_says_so() -> None:

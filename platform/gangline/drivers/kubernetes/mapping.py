@@ -16,13 +16,17 @@ from gangline.spec.placement import ExtendedResource, NodePoolName, Toleration
 from gangline.spec.replica import Annotation, Label
 from gangline.spec.security import Capability, group_ids
 from gangline.spec.types import split_command
-from gangline.spec.workload import WorkerSpec
+from gangline.spec.workload import WAITING, WorkerSpec
 
 from . import environment, placement, quantities
 
 EXTENDED = "compute.extendedResources"
 SHARED_MEMORY = "shared-memory"
 HOME = "home"
+WAITS = ("sh", "-c", f"trap exit TERM; {WAITING} & wait")
+"""A session that waits: the first process of a container hears no request to end that it does not
+listen for, and would take the whole grace period of every stop.
+"""
 Place = tuple[str, ...]
 """Keys from the top of an object on; an element of a list by its name, or by its index."""
 
@@ -65,11 +69,15 @@ def cores(number: float) -> str:
     return f"{thousandths}m" if rest else str(whole)
 
 
+def _words(command: str) -> list[str]:
+    return [*WAITS] if command == WAITING else split_command(command)
+
+
 # Once for each role.
 ROLE: Table = {
     "image": To("container|image"),
     "imagePullPolicy": To("container|imagePullPolicy"),
-    "command": To("container|command", split_command),
+    "command": To("container|command", _words),
     "args": To("container|args", split_command),
     "workingDir": To("container|workingDir"),
     "environmentVariables": To("container|env", environment.own),

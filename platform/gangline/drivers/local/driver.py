@@ -177,7 +177,6 @@ class LocalDriver:
             facts=facts,
             roots=self._roots(),
             sandboxed=self._is_sandboxed(),
-            more_runtimes=how_to_add(self.data_dir),
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:

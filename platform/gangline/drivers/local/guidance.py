@@ -36,7 +36,6 @@ def field_notes(
     facts: Facts,
     roots: Sequence[Path],
     sandboxed: bool,
-    more_runtimes: str,
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. A master is asked for little: what it leaves open follows the workers.
 
@@ -48,7 +47,8 @@ def field_notes(
     )
     return {
         "image": FieldNote(
-            help=f"A runtime of this machine. {more_runtimes}", is_required=role is Role.WORKER
+            help="A runtime of this machine; the cluster’s page says how to add one.",
+            is_required=role is Role.WORKER,
         ),
         "command": FieldNote(
             placeholder=LAUNCH_EXAMPLE if framework_of(framework).launches and not launcher else "",

@@ -106,14 +106,6 @@ def toolbar(content: str, title: str = "") -> SafeString:
 
 
 @register.simple_block_tag
-def card(
-    content: str, title: str = "", icon: str = "", done: str = "", href: str = ""
-) -> SafeString:
-    """{% card title="Run the sample" icon="player-play" %}…{% endcard %}"""
-    return _draw("card", content=content, title=title, icon=icon, done=done, href=href)
-
-
-@register.simple_block_tag
 def note(
     content: str, title: str = "", tone: str = "info", icon: str = "", slim: bool = False
 ) -> SafeString:
@@ -170,14 +162,6 @@ def dialog(content: str, id: str = "", title: str = "") -> SafeString:
 def opens(id: str) -> SafeString:
     """Attributes of a button that opens the dialog of this id."""
     return format_html('type="button" command="show-modal" commandfor="{}"', id)
-
-
-@register.simple_tag
-def confirm(
-    url: str, label: str, icon: str = "", css: str = "button", name: str = ""
-) -> SafeString:
-    """{% confirm url "Delete" "trash" %}: a link to a page that asks; scripts show a dialog."""
-    return _draw("confirm", url=url, label=label, icon=icon, css=css, name=name)
 
 
 @register.simple_block_tag
@@ -266,21 +250,6 @@ def problem_summary(problems: Sequence[Any], title: str = "") -> SafeString:
 def stepper(steps: Sequence[Any], label: str = "Steps") -> SafeString:
     """{% stepper steps %}: each has word, value, is_current, is_done, problems, sections."""
     return _draw("stepper", steps=steps, label=label)
-
-
-@register.simple_block_tag
-def summary_panel(
-    content: str, verdict: str = "", text: str = "", tone: str = "info"
-) -> SafeString:
-    """{% summary_panel verdict="Starts now." text="…" tone="good" %}…{% endsummary_panel %}"""
-    return _draw(
-        "summary_panel",
-        content=content,
-        verdict=verdict,
-        text=text,
-        tone=tone,
-        icon="clock" if tone == "warn" else TONE_ICONS[tone],
-    )
 
 
 @register.simple_block_tag
