@@ -92,7 +92,7 @@ class TemplateForm(MakesCredentials):
         rows = get(key).visible(self.actor.user).select_related("scope").order_by("name")
         assets = [(str(row.pk), f"{row.name} ({row.scope.title})") for row in rows]
         return forms.ChoiceField(
-            choices=[("", "None: the values below"), *assets],
+            choices=[("", "None"), *assets],
             required=False,
             label=label,
             initial=self._begun("links").get(f"{role}.{key}", ""),

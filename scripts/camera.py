@@ -12,6 +12,9 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = {1440: 900, 390: 844}
 TALLEST = 3600
 AROUND = 12
+SETTLED = """Promise.allSettled(document.getAnimations()
+  .filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
+"""Colours that follow the theme slowly have arrived."""
 FLOATS = "dialog[open], [popover]:popover-open, .log.tall"
 
 
@@ -34,6 +37,7 @@ class Camera:
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme, reduced_motion="reduce")
                 page.evaluate("document.fonts.ready")
+                page.evaluate(SETTLED)
                 whole = page.screenshot(clip=_around(part), full_page=part is not None)
                 picture = shrink(whole, self.engine)
                 (TARGET / f"{name}-{theme}-{width}.png").write_bytes(picture)
