@@ -10,7 +10,7 @@ class _Plain(yaml.SafeLoader):
     """Without aliases, which can make a line of megabytes, and without a key that stands twice."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise yaml.MarkedYAMLError(
                 problem="anchors and aliases are not allowed", problem_mark=event.start_mark

@@ -32,6 +32,20 @@ def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("part", "entered"),
+    [
+        (1.5, "1.5, which is 150 %"),
+        (-0.25, "-0.25, which is -25 %"),
+        (1e308, "1e+308"),
+        (0, "0, which is 0 %"),
+    ],
+)
+def test_a_part_is_told_in_percent_too(part: float, entered: str) -> None:
+    (problem,) = problems({TYPE: "portion", PORTION: part, DEVICES: 1})
+    assert problem.sentence.endswith(f" You entered {entered}.")
+
+
+@pytest.mark.parametrize(
     ("values", "path", "rule", "message", "accepted"),
     [
         (

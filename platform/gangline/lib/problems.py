@@ -40,8 +40,9 @@ class Problem:
     sent* (``quotas.2.gpus``); empty: the whole object. In a workload it is relative to ``role``.
 
     ``params`` holds what a sentence needs: the ``value`` and what would be ``accepted``; the
-    ``key`` of an item; the ``label`` of the field; the ``hint`` of an administrator. ``raw`` is a
-    sentence of another program or of Django, shown in place of our words for the code.
+    ``key`` of an item; the ``label`` of the field; the ``hint`` of an administrator; what
+    ``also`` says the same value. ``raw`` is a sentence of another program or of Django, shown in
+    place of our words for the code.
     ``source`` is the scope that set a rule.
     """
 
@@ -117,7 +118,8 @@ class Problem:
     def sentence(self) -> str:
         """The whole sentence for a screen: label, predicate, who set the rule, what was entered."""
         by = f" (set by {self.source})" if self.source else ""
-        entered = "" if self.value in (None, "") else f" You entered {shown(self.value)}."
+        also = f", {self.params['also']}" if self.params.get("also") else ""
+        entered = "" if self.value in (None, "") else f" You entered {shown(self.value)}{also}."
         hint = f" {self.hint}" if self.hint else ""
         said = f"{self.label or self.path or 'This'} {self.message}{by}"
         end = "" if said.endswith("?") else "."

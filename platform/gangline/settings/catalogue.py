@@ -96,7 +96,7 @@ class Declared(Generic[T]):
         cleaned: T = self.field().clean(value)
         return cleaned
 
-    def as_text(self, value: T) -> str:
+    def as_text(self, value: Any) -> str:
         """``value`` as the list of the API writes it, where every value is a text."""
         return str(value).lower() if self.kind is bool else str(value)
 
