@@ -1,4 +1,4 @@
-"""Run every check that needs no running product, and name the ones that failed.
+"""Run every check that needs no running product, two at a time, and name the ones that failed.
 
 Usage: `python -m scripts.lint [name …]`, names as printed; all of them unless said.
 """
@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +33,9 @@ def _templates() -> list[str]:
 
 _DJLINT = ["djlint", "--lint", "--quiet", "templates"]
 CHECKS = (
+    Check("types", lambda: ["mypy"]),  # takes longest
     Check("style", lambda: ["ruff", "check", "."]),
     Check("format", lambda: ["ruff", "format", "--check", "."]),
-    Check("types", lambda: ["mypy"]),
     Check("layers", lambda: ["lint-imports"]),
     Check("template style", lambda: _DJLINT),
     Check("macro style", lambda: [*_DJLINT, "--extension", "jinja", "--profile", "jinja"]),
@@ -53,12 +54,13 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"There is no check named {unknown[0]!r}.", file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory(prefix="gangline-lint-") as folder:
-        failed = [
-            check.name
-            for check in CHECKS
-            if (not names or check.name in names) and not _passes(check, folder)
-        ]
+    chosen = [check for check in CHECKS if not names or check.name in names]
+    with (
+        tempfile.TemporaryDirectory(prefix="gangline-lint-") as folder,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        passed = pool.map(lambda check: _passes(check, folder), chosen)
+        failed = [check.name for check, is_well in zip(chosen, passed, strict=True) if not is_well]
     if failed:
         print(f"\nFailed: {', '.join(failed)}.", flush=True)
     return 1 if failed else 0
@@ -78,9 +80,8 @@ def _passes(check: Check, data_folder: str) -> bool:
         check=False,
     )
     word = "ok" if done.returncode == 0 else "FAILED"
-    print(f"{check.name:15} {word:6} {time.monotonic() - began:5.1f} s", flush=True)
-    if done.returncode != 0:
-        print(done.stdout, flush=True)
+    said = "" if done.returncode == 0 else f"\n{done.stdout}"
+    print(f"{check.name:15} {word:6} {time.monotonic() - began:5.1f} s{said}", flush=True)
     return done.returncode == 0
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from runai.models.resource_type import ResourceType
 
 from gangline.access.grants import (
     can,
@@ -25,7 +24,6 @@ from gangline.lib.problems import Refused
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 from gangline.people.services import give
-from gangline.people.wire import RESOURCE_TYPES
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import found
@@ -145,14 +143,3 @@ def test_names_of_the_tree_are_checked(world: World) -> None:
             make("project", department=world.department, name=name)
     with pytest.raises(Refused, match="project of this name already"):
         make("project", department=world.department, name="vision")
-
-
-OURS_ALONE = {"quota", "job", "member", "group", "identity_provider"}
-"""What clients have no word for."""
-
-
-def test_clients_know_every_entity_or_have_no_word_for_it() -> None:
-    known = {entity for entity, _ in RESOURCE_TYPES.values()}
-    assert known | OURS_ALONE == set(ENTITIES)
-    assert not known & OURS_ALONE
-    assert set(RESOURCE_TYPES) <= {one.value for one in ResourceType}

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from gangline.access.permissions import ENTITIES
+from gangline.people.wire import RESOURCE_TYPES
 from tests.support.web_server import WebServer, web_server
 
 if TYPE_CHECKING:
@@ -491,3 +493,14 @@ async def test_the_asynchronous_client_creates(site: WebServer) -> None:
         accounts = client.authentication_and_authorization.service_accounts
         made = await accounts.create_service_account({"name": "asynchronous"})
         assert made.data["clientSecret"]
+
+
+OURS_ALONE = {"quota", "job", "member", "group", "identity_provider"}
+"""What clients have no word for."""
+
+
+def test_clients_know_every_entity_or_have_no_word_for_it() -> None:
+    known = {entity for entity, _ in RESOURCE_TYPES.values()}
+    assert known | OURS_ALONE == set(ENTITIES)
+    assert not known & OURS_ALONE
+    assert set(RESOURCE_TYPES) <= {one.value for one in runai.models.ResourceType}

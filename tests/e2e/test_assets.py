@@ -19,14 +19,26 @@ Opener = Callable[..., Page]
 @pytest.mark.parametrize(
     ("address", "texts", "changed"),
     [
-        ("/environments", {"worker.image": IMAGE}, {"worker.workingDir": "/srv"}),
-        ("/compute-resources", {"worker.compute.cpuCoreRequest": "0.5"},
-         {"worker.compute.cpuCoreRequest": "0.25"}),
-        ("/credentials", {"password.user": "dana", "password.password": "x"}, {}),
-        ("/templates", {}, {}),
-        ("/data-volumes", {"origin": "sets"}, {"description": "Of the lab"}),
+        pytest.param(
+            "/environments", {"worker.image": IMAGE}, {"worker.workingDir": "/srv"},
+            id="environment",
+        ),
+        pytest.param(
+            "/credentials", {"password.user": "dana", "password.password": "x"}, {},
+            id="credential",
+        ),
+        # The others are the same machinery.
+        pytest.param(
+            "/compute-resources", {"worker.compute.cpuCoreRequest": "0.5"},
+            {"worker.compute.cpuCoreRequest": "0.25"},
+            id="compute", marks=pytest.mark.thorough,
+        ),
+        pytest.param("/templates", {}, {}, id="template", marks=pytest.mark.thorough),
+        pytest.param(
+            "/data-volumes", {"origin": "sets"}, {"description": "Of the lab"},
+            id="data volume", marks=pytest.mark.thorough,
+        ),
     ],
-    ids=["environment", "compute", "credential", "template", "data volume"],
 )  # fmt: skip
 def test_aca01_by_keyboard(
     open_page: Opener,

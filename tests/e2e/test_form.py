@@ -107,6 +107,7 @@ def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
     assert workload.given["master.compute.cpuCoreRequest"]["value"] == 0.25
 
 
+@pytest.mark.thorough  # `test_first_thread` does it with fewer fields
 def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None:
     """AC-F01."""
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)

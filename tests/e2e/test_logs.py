@@ -118,6 +118,7 @@ def test_the_newest_lines_are_in_view_and_followed(show: Open, gang: Gang) -> No
     expect(page.get_by_role("region", name="Log output, 550 lines")).to_be_visible()
 
 
+@pytest.mark.thorough  # paging is tested without a browser, in `tests/workloads/test_logs_views.py`
 def test_l03_a_million_lines_never_fill_the_page(show: Open, gang: Gang) -> None:
     for path in (gang.folder / "worker-0").iterdir():
         path.unlink()

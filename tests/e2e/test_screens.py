@@ -74,6 +74,7 @@ def test_signing_in(window: Windows) -> None:
     assert_screen(page, "spent link", is_signed_in=False)
 
 
+@pytest.mark.thorough  # it draws 400 operations; `tests/pages` opens it without
 def test_the_api_is_browsed_without_a_file_from_elsewhere(window: Windows) -> None:
     """The page is Swagger UI's: its structure is judged by nobody here, its errors are."""
     page = window(user=ADMINISTRATOR)

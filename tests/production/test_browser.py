@@ -8,6 +8,7 @@ from tests.support.installation import Installation
 pytestmark = [pytest.mark.needs_redis, pytest.mark.needs_postgres]
 
 
+@pytest.mark.thorough  # `test_doorbells` rings from another process, `tests/e2e` sees the row
 def test_a_row_appears_runs_and_completes_without_a_reload(
     production: Installation, page: Page
 ) -> None:

@@ -39,8 +39,8 @@ _PART_OF_FIXTURE = {
     "ssh_server": "sshd",
 }
 _FIRST = "gw0"
-_ONE_STACK = "tests/production/"
-"""A folder whose tests share servers."""
+_TOGETHER = ("tests/production/", "tests/cli/")
+"""Folders whose tests share servers that take longer to start than most of them."""
 _OWN_SERVERS = ("tests/production/test_demo_trainings.py", "tests/production/test_doorbells.py")
 """But these have their own."""
 _BY_FILE = (
@@ -51,7 +51,7 @@ _BY_FILE = (
 )
 """Files, and a folder of them, whose tests share servers or take turns on them."""
 _LONG = (
-    _ONE_STACK,
+    *_TOGETHER,
     "tests/supervisor/test_embedded.py",
     "tests/api/test_races.py",
     "tests/resources/",
@@ -212,8 +212,10 @@ class Grouped(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        if path.startswith(_ONE_STACK) and path not in _OWN_SERVERS:
-            return _ONE_STACK
+        if path not in _OWN_SERVERS:
+            for folder in _TOGETHER:
+                if path.startswith(folder):
+                    return folder
         whole = self.config.getvalue("dist") == "loadfile" or path.startswith(_BY_FILE)
         return path if whole else nodeid
 

@@ -252,6 +252,13 @@ def test_later_sessions_collect_the_files_of_their_marks_alone(
     assert set(map(tuple, given.values())) == {("tests/spec",)}
 
 
+def test_tests_are_spread_by_one_plugin(pytestconfig: pytest.Config) -> None:
+    """With two, what shares servers was torn apart, and what takes longest came last."""
+    hook = pytestconfig.pluginmanager.hook.pytest_xdist_make_scheduler
+    ours = [one.plugin_name for one in hook.get_hookimpls() if one.plugin_name != "dsession"]
+    assert ours == ["tests.support.requirements_plugin"]
+
+
 def test_every_part_has_a_mark() -> None:
     marks = (ROOT / "pyproject.toml").read_text()
     assert system_packages.PARTS

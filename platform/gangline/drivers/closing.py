@@ -6,7 +6,7 @@ import threading
 
 
 class Closable:
-    """``_wake`` can be polled: it is readable as soon as somebody has closed it."""
+    """``_wake`` can be polled: it is readable as soon as the reader shall look up."""
 
     def __init__(self) -> None:
         self._wake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -18,9 +18,13 @@ class Closable:
     def close(self) -> None:
         with self._guard:
             self._closed = True
-            if not self._over:
-                with contextlib.suppress(BlockingIOError):
-                    os.write(self._waker, b".")
+            self._rouse()
+
+    def _rouse(self) -> None:
+        """Wake the reader. Whoever calls it holds the guard."""
+        if not self._over:
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._waker, b".")
 
     def _let_go(self) -> None:
         """The reader needs no waking any more. Whoever calls it holds the guard."""

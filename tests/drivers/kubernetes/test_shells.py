@@ -228,6 +228,35 @@ def test_what_was_printed_is_read_although_the_input_is_taken_no_more(tmp_path: 
         assert said(shell) == ({1: printed, 2: b""}, Ended(7))
 
 
+def test_what_waited_for_the_network_goes_as_soon_as_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nobody writes any more, and nothing comes that would wake the reader."""
+    monkeypatch.setattr(talking, "ALIVE_EVERY", 600.0)
+    size = 32 << 20  # more than the kernel takes
+    monkeypatch.setattr(talking, "MOST_WAITING", 2 * size)
+    written = threading.Event()
+
+    def serves(line: ServerConnection) -> None:
+        assert written.wait(30)
+        came = 0
+        while came < size:
+            came += len(line.recv()) - 1
+        line.send(status(status="Success"))
+
+    with cluster(tmp_path, serves) as (visiting, _, _):
+        shell = entered(visiting, "wc")
+        ends: list[Ended | None] = []
+        reading = threading.Thread(target=lambda: ends.append(said(shell)[1]))
+        reading.start()
+        shell.write(b"x" * size)
+        written.set()
+        reading.join(40)
+        shell.close()
+        reading.join(5)
+        assert ends == [Ended(0)]
+
+
 def test_a_server_that_is_gone_is_an_answer(tmp_path: Path) -> None:
     with cluster(tmp_path, lambda _: None) as (visiting, _, _):
         pass

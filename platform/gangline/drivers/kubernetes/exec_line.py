@@ -113,13 +113,16 @@ class Line:
             self._out.clear()
 
     def receive(self) -> list[tuple[int, bytes]]:
-        """What has come: channels and data. Sets ``is_over`` once nothing more can."""
+        """What has come: channels and data; what waits goes out. Sets ``is_over`` once nothing more
+        can come.
+        """
         if self._early:
             early, self._early = self._early, []
             return self._taken(early)
         try:
             data = self._socket.recv(AT_ONCE)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+            self.flush()  # room for what waits may be all that there is
             return []
         except OSError:
             data = b""

@@ -223,14 +223,14 @@ class KubernetesShell(Talk):
         with self._writing, self._guard:
             self._input_ended = True
             if self._line.closes_input and not self._over:
-                self._line.send(CLOSE, bytes([STDIN]))
+                self._send(CLOSE, bytes([STDIN]))
 
     def resize(self, size: Size) -> None:
         if self._tty and size.is_possible:
             wanted = json.dumps({"Width": size.columns, "Height": size.rows}).encode()
             with self._guard:
                 if not self._over:
-                    self._line.send(RESIZE, wanted)
+                    self._send(RESIZE, wanted)
 
 
 def _exit_code(status: dict[str, Any]) -> int | None:

@@ -3,6 +3,7 @@
 One of them reads, one writes, any may close; none waits in the line itself.
 """
 
+import os
 import select
 from collections import deque
 from collections.abc import Iterable
@@ -52,9 +53,15 @@ class Talk(Closable):
                 with self._guard:
                     if self._input_ended or self._over:
                         return
-                    self._line.send(STDIN, data[at : at + PIECE])
+                    self._send(STDIN, data[at : at + PIECE])
                 if not self._has_room():
                     return
+
+    def _send(self, channel: int, data: bytes) -> None:
+        """Whoever calls it holds the guard."""
+        self._line.send(channel, data)
+        if self._line.waiting:
+            self._rouse()  # the reader waits for room too, and sends the rest
 
     def _take(self, channel: int, data: bytes) -> Iterable[Output]:
         """What of it is output; an end that is told goes to ``_told``."""
@@ -85,7 +92,9 @@ class Talk(Closable):
             poll.register(self._wake, select.POLLIN)
             wanted = select.POLLIN | (select.POLLOUT if self._line.waiting else 0)
             poll.register(self._line.fileno(), wanted)
-        if poll.poll((ALIVE_EVERY if self._told is None else LAST_WORDS) * 1000):
+        if ready := poll.poll((ALIVE_EVERY if self._told is None else LAST_WORDS) * 1000):
+            if any(fd == self._wake for fd, _ in ready):
+                os.read(self._wake, PIECE)
             self._asked = 0
             return
         with self._guard:
