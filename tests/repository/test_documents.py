@@ -85,3 +85,20 @@ def test_a_path_that_is_gone_is_named() -> None:
 
 def test_there_are_documents() -> None:
     assert len(documents()) > 15
+
+
+def test_every_ruling_that_code_cites_is_written_down() -> None:
+    """In ``docs/explanation/rulings.md``; ``R25–R29`` stands for all between."""
+    pattern = re.compile(r"(?<![-\w])(?!S3\b)([RS]\d\d?[a-z]?)(?![-\w])")
+    written = (ROOT / "docs/explanation/rulings.md").read_text()
+    there = set(pattern.findall(written))
+    for first, last in re.findall(r"R(\d+)[a-z]?–R(\d+)", written):
+        there |= {f"R{number}" for number in range(int(first), int(last) + 1)}
+    cited = {
+        ruling
+        for folder in ("platform", "workloads", "assets", "cli", "scripts")
+        for path in (ROOT / folder).rglob("*.py")
+        for ruling in pattern.findall(path.read_text())
+    }
+    assert cited - there == set()
+    assert len(cited) > 20
