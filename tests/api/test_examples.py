@@ -73,6 +73,7 @@ def test_it_is_answered_as_the_description_says(
         examples.PROJECT: world.vision.pk,
         str(examples.PROJECT): str(world.vision.pk),
         examples.WORKLOAD: ids["workloads"][0],
+        examples.ENVIRONMENT: ids["asset/environment"][0],
         examples.CLIENT_ID: str(own.pk),
         examples.CLIENT_SECRET: own.secret,
         examples.USER: "stranger" if key == "createAccessRule" else examples.USER,

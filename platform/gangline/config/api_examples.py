@@ -10,6 +10,7 @@ from typing import Any
 CLUSTER = "8c1f0a52-6c0b-4f6e-9a45-0f2a3f6f7b10"
 DEPARTMENT, PROJECT = 4001, 4002
 WORKLOAD = "6c3d1a8e-58b6-4b7f-8d55-1f0a3c1c5f10"
+ENVIRONMENT = "2f6b7c1e-3d0a-4a5f-8a7e-5b9c0d1e2f30"
 CLIENT_ID = "b7a6d9a2-2c34-4a07-9f0e-6f6f6b1a2c3d"
 CLIENT_SECRET = "the-secret-of-the-key"  # noqa: S105  it is none
 USER, IMAGE = "dana", "local://examples"
@@ -90,6 +91,11 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "createDockerregistryCredential": {
             "A registry": _asset("registry", url="registry.example", **_LOGIN)
         },
+        "createRegistry": {
+            "By its older address": _asset(
+                "images", url="registry.example", credentialKind="password", **_LOGIN
+            )
+        },
         "createAccesskeyCredential": {
             "Of S3": _asset("s3", accessKeyId=USER, secretAccessKey="an-example")
         },
@@ -158,6 +164,19 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "grantAppToken": {"With a key": {"id": CLIENT_ID, "secret": CLIENT_SECRET}},
         "updateSetting": {"A switch": {"key": "workloads.topology", "value": True}},
         "updateSecuritySetting": {"One hour": {"idleTimeout": 60}},
+        "createOldTemplate": {
+            "Of an environment": {
+                "meta": {
+                    "name": "nightly",
+                    **_HERE,
+                    "workloadSupportedTypes": {"distributed": True, "distFramework": "PyTorch"},
+                },
+                "spec": {
+                    "assets": {"environment": ENVIRONMENT},
+                    "specificEnv": {"args": "--epochs 3"},
+                },
+            }
+        },
         "createOldProject": {"By its old names": {"name": "old-style", "deservedGpus": 1}},
         "createOldNodePool": {
             "By its old names": {"name": "old-pool", "labelKey": "pool", "labelValue": "old"}

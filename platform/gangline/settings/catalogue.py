@@ -96,9 +96,11 @@ class Declared(Generic[T]):
         cleaned: T = self.field().clean(value)
         return cleaned
 
-    def as_text(self, value: Any) -> str:
+    def as_text(self, value: T) -> str:
         """``value`` as the list of the API writes it, where every value is a text."""
-        return str(value).lower() if self.kind is bool else str(value)
+        if self.kind is bool:
+            return str(value).lower()
+        return str(value)
 
     def from_text(self, given: Any) -> Any:
         """What `as_text` wrote, as a value again; whatever it did not write stays as it is."""
