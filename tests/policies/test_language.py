@@ -183,3 +183,22 @@ def test_what_reaches_beyond_a_pod_is_allowed_for_a_whole_cluster_or_not(
     assert [p.rule for p in resolve(request, policy).problems] == told
     wrong = [p.code for p in check_document(document, [], kind=kind)]
     assert wrong == (["policy.own"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "opening", "rule"),
+    [("runAsUid", 0, "min: 0", "min"),
+     ("seccompProfileType", "Unconfined", "options: [RuntimeDefault, Unconfined]", "options")],
+)  # fmt: skip
+def test_some_values_of_a_field_are_closed_until_a_whole_cluster_has_them(
+    field: str, value: object, opening: str, rule: str
+) -> None:
+    given = {
+        "worker.security.uidGidSource": Value("custom"),
+        f"worker.security.{field}": Value(value),
+    }
+    request = Request(framework="PyTorch", configuration="workersOnly", given=given)
+    opened = parse(f"rules: {{worker: {{security: {{{field}: {{{opening}}}}}}}}}")
+    for kind, told in (("", [rule]), ("project", [rule]), ("cluster", [])):
+        policy = effective_policy([Layer(kind, "a", opened)] if kind else [])
+        assert [p.rule for p in resolve(request, policy).problems] == told

@@ -15,7 +15,7 @@ ONLY_ELSEWHERE = sorted(
     path
     for path, field in catalogue(WorkerSpec).items()
     if path in LocalDriver.unsupported
-    and not field.restricted
+    and not (field.restricted and field.restricted.is_whole)
     and "PyTorch" in (field.only or ("PyTorch",))
 )
 

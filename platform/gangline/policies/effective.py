@@ -169,8 +169,7 @@ class _Statement:
 
 def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_Statement]:
     built_in = GivenDefault(spec.default) if spec.default is not None else None
-    kind = "canAdd" if spec.is_by_item else "canEdit"
-    closed = RuleSet({kind: False}, {}, overridable=True) if spec.restricted else None
+    closed = RuleSet(_closed(spec), {}, overridable=True) if spec.restricted else None
     found = [_Statement(0, SYSTEM, built_in, closed)]
     for level, layer in enumerate(layers, start=1):
         half = layer.document.half(role)
@@ -179,6 +178,16 @@ def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_S
             may_open = layer.kind in ("tenant", "cluster")
             found.append(_Statement(level, layer.source, default, rules, may_open))
     return found
+
+
+def _closed(spec: SpecField) -> dict[str, Any]:
+    """What holds of a restricted field until a policy opens it, by kind of rule."""
+    limits = spec.restricted
+    if limits and limits.least is not None:
+        return {"min": limits.least}
+    if limits and limits.choices:
+        return {"options": tuple(Option(value) for value in limits.choices)}
+    return {"canAdd" if spec.is_by_item else "canEdit": False}
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,18 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class Restricted:
-    """It reaches beyond its pod: nobody may set it, unless a policy says that they may."""
+    """It reaches beyond its pod: nobody may set it, unless a policy says that they may.
+
+    With ``least`` or ``choices`` only what lies outside of them is closed.
+    """
+
+    least: int | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no value of the field is open."""
+        return self.least is None and not self.choices
 
 
 @dataclass(frozen=True, slots=True)

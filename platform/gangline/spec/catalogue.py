@@ -90,8 +90,8 @@ class SpecField:
     guarded: bool = False
     is_voluntary: bool = False
     """No policy can require it."""
-    restricted: bool = False
-    """Only a policy can allow it: `Restricted`."""
+    restricted: Restricted | None = None
+    """Only a policy can allow it."""
     format: Format | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     """Other spellings of choices, each with the choice it stands for."""
@@ -299,7 +299,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "is_voluntary": notes.get(Voluntary) is not None,
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
-        "restricted": notes.get(Restricted) is not None,
+        "restricted": notes.get(Restricted),
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "reads": notes.get(Reads),
         "credential": notes.get(NamesCredential),

@@ -79,6 +79,7 @@ class Security(SpecModel):
         int | None,
         Field(ge=0, le=_LARGEST_ID),
         _ui("User ID"),
+        Restricted(least=1),  # root's
         Voluntary(),
         When("uidGidSource", (CUSTOM,)),
     ] = None
@@ -113,6 +114,7 @@ class Security(SpecModel):
     seccomp_profile_type: Annotated[
         Literal["RuntimeDefault", "Unconfined"] | None,
         _ui("Seccomp profile", "Which system calls are possible. Empty: the cluster’s own."),
+        Restricted(choices=("RuntimeDefault",)),
     ] = None
     capabilities: Annotated[
         list[Capability] | None,

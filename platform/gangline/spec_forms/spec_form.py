@@ -146,7 +146,7 @@ class RoleForm:
         """Whether nobody may give it a value, and no administrator has said so."""
         rule = self.rule(spec.path)
         closing = rule.can_add if spec.is_by_item else rule.fixed
-        return spec.restricted and closing is not None and closing.source == SYSTEM
+        return bool(spec.restricted) and closing is not None and closing.source == SYSTEM
 
     def _is_told(
         self, spec: SpecField, inputs: RoleInputs, problems: Mapping[str, Sequence[Problem]]
