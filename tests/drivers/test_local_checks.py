@@ -224,10 +224,6 @@ def test_the_form_tells_where_a_working_directory_may_lie(tmp_path: Path) -> Non
     assert "/tmp is" not in notes(tmp_path, sandbox=False)["workingDir"].help
 
 
-def test_the_form_tells_where_runtimes_come_from(tmp_path: Path) -> None:
-    assert f"{tmp_path}/data/runtimes/<name>" in notes(tmp_path)["image"].help
-
-
 @pytest.mark.parametrize(
     ("framework", "own_master", "worker", "master"),
     [

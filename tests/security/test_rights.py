@@ -93,6 +93,7 @@ def send(world: World, person: str, method: str, route: str, number: int) -> int
         .replace("departments/<int:pk>", f"departments/{world.department.pk}")
         .replace("<slug:pod>", "worker-0")
         .replace("<uuid:category_id>", str(world.cluster.pk))
+        .replace("<uuid:pk>", str(world.cluster.pk))
         .replace("<uuid:type_id>", str(world.cluster.pk))
     )  # fmt: skip
     if _WORKLOAD in where:

@@ -67,7 +67,9 @@ def choose_where(page: Page, framework: str, configuration: str) -> None:
 
 
 def fill(page: Page, role: str, typed: Typed) -> None:
-    """Type into the fields of one step."""
+    """Type into the fields of one step, what is folded under Advanced too."""
+    for fold in page.locator("form details").all():
+        fold.evaluate("fold => { fold.open = true }")
     for path, value in typed.choices.items():  # first: some fields show only with a choice
         page.locator(f'[name="{role}.{path}"]').select_option(value)
     for path, text in typed.texts.items():
