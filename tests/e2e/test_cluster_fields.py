@@ -150,7 +150,8 @@ def test_acf11_a_topology_and_a_part_of_a_gpu_are_kept(
     expect(memory).to_be_hidden()
 
 
-@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])
+@pytest.mark.thorough  # `tests/forms/test_volume_rows.py` tells the rest
+@pytest.mark.parametrize("width", [390, 1440])
 def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")
@@ -220,6 +221,7 @@ def test_acf12_limits_are_told_at_their_fields(open_page: Opener) -> None:
     expect(page.get_by_label("Node port, port 1", exact=True)).to_have_value("29999")
 
 
+@pytest.mark.thorough
 def test_a_storage_class_is_chosen_by_keyboard(
     open_page: Opener, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ STANDING = {
 REPLICAS = ("master-0", "worker-0", "worker-1")
 
 
+@pytest.mark.thorough  # on this machine it is no thorough one
 def test_two_workers_with_a_gpu_each_run_stop_go_on_and_leave_nothing(lab: Lab) -> None:
     page = lab.window()
     submit(page, NAME, framework="MPI", configuration="workersAndMaster", worker=WORKER)

@@ -71,6 +71,7 @@ def test_the_same_as_code_opens_without_scripts(open_page: Opener) -> None:
         assert download.value.suggested_filename.startswith("digits")
 
 
+@pytest.mark.thorough
 def test_acf25_two_hundred_environments_are_searched(open_page: Opener, world: World) -> None:
     """AC-F25."""
     now = db_now()

@@ -121,6 +121,7 @@ def busy(stack: stacks.Stack, production: Installation) -> Iterator[Installation
         production.act(row["id"], "delete")
 
 
+@pytest.mark.thorough  # a crash around the commit is in `tests/api/test_races.py`
 def test_after_a_power_cut_every_answer_is_kept_and_nothing_runs_twice(
     stack: stacks.Stack, busy: Installation
 ) -> None:

@@ -54,6 +54,7 @@ def _in_postgres(script: str, folder: Path, server: Postgres) -> set[object]:
     return {line for one in IN_POSTGRES for line in server.run_sql(one, database).splitlines()}
 
 
+@pytest.mark.thorough  # `make lint` compares models and migrations
 def test_both_ways_lead_to_the_same_tables(tmp_path: Path) -> None:
     quick, long = _in_sqlite(QUICKLY, tmp_path / "a"), _in_sqlite(STEP_BY_STEP, tmp_path / "b")
     assert quick ^ long == set()

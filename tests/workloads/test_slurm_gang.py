@@ -38,7 +38,14 @@ def engine(slurm_lab: Lab, transactional_db: None) -> Iterator[SlurmEngine]:
 
 
 @pytest.mark.needs_torch
-@pytest.mark.parametrize("has_own_master", [False, True], ids=["workers only", "own master"])
+@pytest.mark.parametrize(
+    "has_own_master",
+    [
+        pytest.param(False, id="workers only"),
+        # Below every other framework has one.
+        pytest.param(True, id="own master", marks=pytest.mark.thorough),
+    ],
+)
 def test_pytorch_trains_and_its_ranks_agree(engine: SlurmEngine, has_own_master: bool) -> None:
     """A master that asks for more is another component of a heterogeneous job."""
     command = {
@@ -135,7 +142,9 @@ def test_a_script_that_asks_for_more_than_a_node_has_is_refused(engine: SlurmEng
 
 
 @pytest.mark.needs_mpi
-@pytest.mark.parametrize("launcher", ["mpirun", "srun --mpi=pmix"])
+@pytest.mark.parametrize(
+    "launcher", [pytest.param("mpirun", marks=pytest.mark.thorough), "srun --mpi=pmix"]
+)
 def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None:
     """Which are measured on each node: under srun they are no children of the launcher."""
     workload = engine.submit(

@@ -125,8 +125,12 @@ def spawn(name: str, command: Command, layout: Layout) -> subprocess.Popen[bytes
 
 
 def _environment() -> dict[str, str]:
-    """What every process gets; the user's own kubeconfig and proxies stay outside."""
-    return {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "TZ") if key in os.environ}
+    """What every process gets; the user's own kubeconfig and proxies stay outside.
+
+    They live for minutes: to collect their garbage rarely saves a sixth of their work.
+    """
+    kept = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "TZ") if key in os.environ}
+    return {"GOGC": "800", **kept}
 
 
 def _must_be_free(port: int, name: str) -> None:
