@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 import yaml
 from playwright.sync_api import Locator, Page, expect
 
