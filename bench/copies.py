@@ -79,6 +79,7 @@ def _own(model: Any) -> Iterator[str]:
 
 
 def _constraints(model: Any) -> Iterator[list[Any]]:
+    model = model._meta.concrete_model  # a proxy knows none
     for one in model._meta.total_unique_constraints + [
         one for one in model._meta.constraints if getattr(one, "condition", None) is not None
     ]:
@@ -88,7 +89,8 @@ def _constraints(model: Any) -> Iterator[list[Any]]:
 
 def _fixed(model: Any) -> set[str]:
     """Fields of which the database allows certain values only."""
-    conditions = (getattr(one, "condition", None) for one in model._meta.constraints)
+    constraints = model._meta.concrete_model._meta.constraints
+    conditions = (getattr(one, "condition", None) for one in constraints)
     return {name for one in conditions if one for name in one.referenced_base_fields}
 
 
