@@ -67,7 +67,7 @@ def test_jobs_outlive_the_database_and_none_is_started_twice(
 
     def started(name: str, command: str) -> str:
         assert post(name, command, uuid.uuid4().hex) == 202
-        return next(row["id"] for row in production.workloads() if row["name"] == name)
+        return str(next(row["id"] for row in production.workloads() if row["name"] == name))
 
     long, short = started("long", "sleep 600"), started("short", "sleep 6")
     for workload in (long, short):
