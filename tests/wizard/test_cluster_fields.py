@@ -4,6 +4,7 @@ import pytest
 
 from gangline.drivers.local.driver import LocalDriver
 from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
+from gangline.spec.base import Restricted
 from gangline.spec.catalogue import catalogue
 from gangline.spec.workload import WorkerSpec
 from tests.support.forms import Filler
@@ -15,7 +16,7 @@ ONLY_ELSEWHERE = sorted(
     path
     for path, field in catalogue(WorkerSpec).items()
     if path in LocalDriver.unsupported
-    and not (field.restricted and field.restricted.is_whole)
+    and field.restricted != Restricted()
     and "PyTorch" in (field.only or ("PyTorch",))
 )
 

@@ -56,6 +56,8 @@ _MOMENT = 1.0
 """Seconds over which "now" is measured."""
 
 Unit = Department | Project
+Pools = Mapping[NodePool, frozenset[str]]
+"""Node pools with the names of their nodes."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class _Place:
     """Of what is told: its workloads, and node pools with their nodes and what they promise it."""
 
     where: Q
-    pools: Mapping[NodePool, frozenset[str]]
+    pools: Pools
     quotas: Mapping[int, Mapping[str, float]]
 
     def current(self) -> list[dict[str, Any]]:
@@ -87,7 +89,7 @@ class _Place:
     def _rows(
         self,
         attempts: Sequence[Attempt],
-        pools: Mapping[NodePool, frozenset[str]],
+        pools: Pools,
         slots: Iterable[tuple[float, float]],
     ) -> Iterator[dict[str, Any]]:
         held = holdings(attempts, frozenset().union(*pools.values()))
@@ -134,13 +136,14 @@ def _promised(units: Iterable[Unit]) -> dict[int, dict[str, float]]:
 
 
 class _OldMetrics(APIView):
-    def answer(
-        self, request: Request, cluster: Cluster, where: Q, units: Sequence[Unit]
-    ) -> dict[str, Any]:
+    def pools(self, request: Request, cluster: Cluster) -> Pools:
+        """Those that are asked about."""
         known_only(request, _ASKED)
         name = request.query_params.get("nodepoolName", "")
-        pools = [pool_of(cluster, name)] if name else quotas.pools_of(cluster)
-        place = _Place(where, {pool: names_of(pool) for pool in pools}, _promised(units))
+        found = [pool_of(cluster, name)] if name else quotas.pools_of(cluster)
+        return {pool: names_of(pool) for pool in found}
+
+    def answer(self, request: Request, place: _Place) -> dict[str, Any]:
         span = span_of(request)
         return {"current": {"resources": place.current()}} | (
             {"timeRange": {"resources": place.over(span)}} if span else {}
@@ -154,26 +157,30 @@ class _OldMetrics(APIView):
         rows = get("department").visible(user_of(request)).filter(cluster=cluster)
         return rows.prefetch_related(*quotas.READ_WITH).order_by("pk")
 
-    def of_project(self, request: Request, project: Project) -> dict[str, Any]:
-        of_it = self.answer(request, project.cluster, Q(workload__project=project), [project])
+    def of_project(self, request: Request, pools: Pools, project: Project) -> dict[str, Any]:
+        of_it = self.answer(request, _of_project(project, pools))
         about = _about(project.department)
         return {
             "metadata": {"projectId": project.pk, "projectName": project.name, **about},
             **of_it,
         }
 
-    def of_department(self, request: Request, one: Department) -> dict[str, Any]:
+    def of_department(self, request: Request, pools: Pools, one: Department) -> dict[str, Any]:
         where = Q(workload__project__department=one)
-        found = self.answer(request, one.cluster, where, [one])
+        found = self.answer(request, _Place(where, pools, _promised([one])))
         rows = self.projects(request, one.cluster).filter(department=one)
-        found["current"]["projectResources"] = list(self.by_project(request, rows))
+        found["current"]["projectResources"] = list(_by_project(pools, rows))
         return {"metadata": _about(one), **found}
 
-    def by_project(self, request: Request, rows: Iterable[Project]) -> Iterator[dict[str, Any]]:
-        for row in rows:
-            found = self.of_project(request, row)["current"]["resources"]
-            names = {"projectName": row.name, "departmentName": row.department.name}
-            yield from ({**names, **one} for one in found)
+
+def _of_project(project: Project, pools: Pools) -> _Place:
+    return _Place(Q(workload__project=project), pools, _promised([project]))
+
+
+def _by_project(pools: Pools, rows: Iterable[Project]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        names = {"projectName": row.name, "departmentName": row.department.name}
+        yield from ({**names, **one} for one in _of_project(row, pools).current())
 
 
 def _about(department: Department) -> dict[str, Any]:
@@ -209,10 +216,11 @@ class OldClusterMetrics(_OldMetrics):
     def get(self, request: Request, cluster_id: UUID) -> Response:
         """What is held on a cluster; see /api/v1/clusters/{id}/metrics."""
         cluster = cluster_of(request, cluster_id, Permission.CLUSTER_VIEW)
-        units = list(self.departments(request, cluster))
-        found = self.answer(request, cluster, Q(workload__cluster=cluster), units)
+        pools, units = self.pools(request, cluster), self.departments(request, cluster)
+        place = _Place(Q(workload__cluster=cluster), pools, _promised(units))
+        found = self.answer(request, place)
         rows = self.projects(request, cluster)
-        found["current"]["projectResources"] = list(self.by_project(request, rows))
+        found["current"]["projectResources"] = list(_by_project(pools, rows))
         about = {"clusterId": str(cluster.pk), "clusterName": cluster.name}
         return Response({"metadata": about, **found})
 
@@ -226,8 +234,9 @@ class OldProjectsMetrics(_OldMetrics):
     )  # fmt: skip
     def get(self, request: Request, cluster_id: UUID) -> Response:
         """What each project holds; see /api/v1/org-unit/projects/{id}/metrics."""
-        rows = self.projects(request, _seen(request, cluster_id))
-        return Response({"data": [self.of_project(request, one) for one in rows]})
+        cluster = _seen(request, cluster_id)
+        pools, rows = self.pools(request, cluster), self.projects(request, cluster)
+        return Response({"data": [self.of_project(request, pools, one) for one in rows]})
 
 
 class OldProjectMetrics(_OldMetrics):
@@ -239,8 +248,9 @@ class OldProjectMetrics(_OldMetrics):
     )  # fmt: skip
     def get(self, request: Request, cluster_id: UUID, pk: int) -> Response:
         """What a project holds."""
-        rows = self.projects(request, _seen(request, cluster_id))
-        return Response(self.of_project(request, _one(rows, pk)))
+        cluster = _seen(request, cluster_id)
+        found = _one(self.projects(request, cluster), pk)
+        return Response(self.of_project(request, self.pools(request, cluster), found))
 
 
 class OldDepartmentsMetrics(_OldMetrics):
@@ -252,8 +262,9 @@ class OldDepartmentsMetrics(_OldMetrics):
     )  # fmt: skip
     def get(self, request: Request, cluster_id: UUID) -> Response:
         """What each department holds; see /api/v1/org-unit/departments/{id}/metrics."""
-        rows = self.departments(request, _seen(request, cluster_id))
-        return Response({"data": [self.of_department(request, one) for one in rows]})
+        cluster = _seen(request, cluster_id)
+        pools, rows = self.pools(request, cluster), self.departments(request, cluster)
+        return Response({"data": [self.of_department(request, pools, one) for one in rows]})
 
 
 class OldDepartmentMetrics(_OldMetrics):
@@ -265,5 +276,6 @@ class OldDepartmentMetrics(_OldMetrics):
     )  # fmt: skip
     def get(self, request: Request, cluster_id: UUID, pk: int) -> Response:
         """What a department holds, with its projects."""
-        rows = self.departments(request, _seen(request, cluster_id))
-        return Response(self.of_department(request, _one(rows, pk)))
+        cluster = _seen(request, cluster_id)
+        found = _one(self.departments(request, cluster), pk)
+        return Response(self.of_department(request, self.pools(request, cluster), found))

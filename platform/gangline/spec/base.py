@@ -242,11 +242,6 @@ class Restricted:
     least: int | None = None
     choices: tuple[str, ...] = ()
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether no value of the field is open."""
-        return self.least is None and not self.choices
-
 
 @dataclass(frozen=True, slots=True)
 class Synonyms:
