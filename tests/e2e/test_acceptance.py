@@ -9,9 +9,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.audit.models import AuditEntry
+from gangline.drivers.local.driver import LocalDriver
 from gangline.people.services import give
 from gangline.policies.models import Policy
 from gangline.policies.services import save
@@ -22,9 +24,10 @@ from tests.support.forms import Filler
 from tests.support.installation import BIN
 from tests.support.training_form import CREATED, everything_is_saved
 from tests.support.world import IMAGE, World
-from workloads.models import Workload
+from workloads.models import Draft, Workload
 
 Opener = Callable[..., Page]
+COMPUTE = '[name="worker.compute.'
 GRACE = "worker.terminationGracePeriodSeconds"
 PROJECT = '[name="workload.projectId"]'
 AWKWARD = ("$(id) `id` \\ 'q' \"dq\"", "línea 日本 🔑", "a\nb\n", "</script><b>", " ")
@@ -90,6 +93,68 @@ def test_acf06_acf08_acf14_another_project_and_what_a_policy_fixes(
     same = [path for path in effective if path.startswith("master.")]
     assert same
     assert all(effective[path]["value"] == theirs[path.removeprefix("master.")] for path in same)
+
+
+LIMITS = {"backoffLimit": ("0", "101"), GRACE[7:]: ("301",), "numWorkers": ("0",)}
+
+
+@pytest.mark.thorough  # `tests/wizard` walks them without a browser
+def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
+    open_page: Opener, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalDriver, "unsupported", {})
+    page = open_page()
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("Digits")
+    page.get_by_role("button", name="Continue to workers").click()
+    expect(page.get_by_role("link", name="Name")).to_be_visible()
+    page.locator('[name="workload.name"]').fill("digits")
+    press(page, "Continue to workers", "workers")
+    fill_workers(page)
+    page.locator(f"{COMPUTE}gpuDevicesRequest\"]").fill("1")
+    sharing = page.locator(f"{COMPUTE}gpuRequestType\"]")
+    portion = page.get_by_test_id("f-worker.compute.gpuPortionRequest").locator("input").first
+    sharing.select_option("portion")
+    portion.fill("25")
+    sharing.select_option("memory")
+    expect(portion).not_to_be_visible()
+    page.locator(f"{COMPUTE}gpuMemoryRequest\"]").fill("500")
+    for fold in page.locator("details:not([open]) > summary").all():
+        fold.click()
+    page.get_by_role("button", name="Add tool").click()
+    page.get_by_label("External port, tool 1").fill("29999")
+    for path, texts in LIMITS.items():
+        for text in texts:
+            page.locator(f'[name="worker.{path}"]').fill(text)
+    page.get_by_role("button", name="Continue to master").click()
+    assert len(problems(page)) == 4
+    api = ApiClient(world, "researcher-vision")
+    for path, texts in LIMITS.items():
+        said = page.locator(f"#f-worker-{path}-e")
+        answer = api.post("workloads/distributed", world.spec_body(**{path: int(texts[-1])}))
+        expect(said).to_contain_text(answer.json()["problems"][0]["message"])
+    port = page.get_by_test_id("f-worker.ports")
+    expect(port).to_contain_text("30000")
+    expect(port).to_contain_text("32767")
+    for path in LIMITS:
+        page.locator(f'[name="worker.{path}"]').fill("2")
+    page.get_by_label("External port, tool 1").fill("30001")
+    press(page, "Continue to master", "master")
+    page.get_by_role("button", name="Workers").first.click()
+    page.wait_for_url("**/workers*")
+    said = Draft.objects.get().inputs
+    assert "500" in str(said)
+    sharing.select_option("portion")
+    expect(portion).to_be_visible()
+    expect(portion).to_have_value("25")
+    sharing.select_option("memory")
+    page.get_by_role("button", name="Review").first.click()
+    page.wait_for_url("**/review*")
+    page.get_by_role("button", name="Create workload").click()
+    page.wait_for_url(CREATED)
+    given = Workload.objects.get().given
+    assert given["worker.compute.gpuMemoryRequest"]["value"]
+    assert "worker.compute.gpuPortionRequest" not in given
 
 
 def test_acf14_acf17_acf18_acf20_there_and_back_by_yaml_curl_and_copy(

@@ -167,7 +167,7 @@ def test_acf05_what_a_policy_forbids_is_reached_and_explained_and_never_taken(
     assert not Workload.objects.exists()
 
 
-def test_acf04_acf21_a_credential_made_in_the_form_is_never_seen(
+def test_acf04_acf21_aca06_a_credential_made_in_the_form_is_never_seen(
     open_page: Opener, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = overheard(monkeypatch)
@@ -227,6 +227,13 @@ def test_acf04_acf21_a_credential_made_in_the_form_is_never_seen(
     page.wait_for_url(CREATED)
     for tab in ("/spec", "/events"):
         page.goto(page.url.split("?")[0].removesuffix("/spec") + tab)
+    for credential in Credential.objects.all():
+        for screen in ("", "/edit", "/delete"):
+            page.goto(f"/credentials/{credential.pk}{screen}")
+            expect(page.get_by_role("heading", level=1)).to_contain_text(credential.name)
+    for screen in ("/credentials", "/credentials?format=csv", "/audit", "/api/v1/asset/credentials"):
+        page.request.get(screen)
+    page.goto("/credentials")
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
     assert any("as-yaml" in text for text in sent)
     stored = str([*Draft.objects.values(), *Attempt.objects.values(), *AuditEntry.objects.values()])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.examples import IS_THOROUGH
 from tests.support.product import ADMINISTRATOR, Product
 from tests.support.training_form import CREATED, everything_is_saved
 from tests.support.waiting import wait_for
@@ -16,6 +17,8 @@ SLEEPS = (
     "import os, time; print('rank', flush=True); time.sleep(float(os.environ['RUNAI_SLEEP_SECS']))"
 )
 LAUNCHES = f'mpirun python3 -c "{SLEEPS}"'
+SECONDS = "60" if IS_THOROUGH else "2"
+"""As written, or shorter."""
 TRAINS = f'python3 -c "{SLEEPS}"'
 
 
@@ -97,12 +100,12 @@ def test_mpi_two_workers_with_a_gpu_each(page: Page) -> None:
     page.locator('[name="worker.command"]').fill(LAUNCHES)
     page.locator('[name="worker.numWorkers"]').fill("2")
     page.locator('[name="worker.compute.gpuDevicesRequest"]').fill("1")
-    variable(page, "RUNAI_SLEEP_SECS", "2")
+    variable(page, "RUNAI_SLEEP_SECS", SECONDS)
     create(page)
     title = page.locator('[data-part="title"]')
     expect(title).to_contain_text("Running", timeout=60_000)
     expect(page.locator('[data-part="facts"]')).to_contain_text("GPUs2")
-    expect(title).to_contain_text("Completed", timeout=60_000)
+    expect(title).to_contain_text("Completed", timeout=120_000)
     page.get_by_role("link", name="Logs", exact=True).click()
     expect(page.locator("[data-log-rows] > li").filter(has_text="rank")).to_have_count(2)
     page.get_by_role("link", name="Delete").click()
@@ -124,7 +127,7 @@ def test_pytorch_with_an_environment_and_a_compute_resource_made_in_the_form(pag
     expect(card(page, "Environment", "pytorch-dt").get_by_role("radio")).to_be_checked()
     page.locator('[name="worker.command"]').fill(TRAINS)
     page.locator('[name="worker.numWorkers"]').fill("2")
-    variable(page, "RUNAI_SLEEP_SECS", "2")
+    variable(page, "RUNAI_SLEEP_SECS", SECONDS)
     page.get_by_role("button", name="New compute resource").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("small-fraction")
@@ -141,7 +144,7 @@ def test_pytorch_with_an_environment_and_a_compute_resource_made_in_the_form(pag
     title = page.locator('[data-part="title"]')
     expect(title).to_contain_text("Running", timeout=60_000)
     made = page.url.rsplit("/", 1)[1]
-    expect(title).to_contain_text("Completed", timeout=60_000)
+    expect(title).to_contain_text("Completed", timeout=120_000)
     spec = asked(page, f"workloads/distributed/{made}")["spec"]
     assert spec["compute"]["gpuPortionRequest"] == 0.1
     assert (spec["compute"]["cpuCoreRequest"], spec["compute"]["cpuMemoryRequest"]) == (0.1, "100M")

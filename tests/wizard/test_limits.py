@@ -34,6 +34,8 @@ def test_acf12_a_limit_holds_in_form_and_api_in_the_same_words(
     assert refused.status == 422
     assert refused.page.links == [f"f-worker-{path}"]
     assert problem["message"] in refused.page.one(id=f"f-worker-{path}-e").text
+    summary = filler.post("review", go="create").page.one(data_testid="problem-summary")
+    assert [e.tag for e in summary.inside].count("li") == 1
 
 
 @pytest.mark.parametrize("port", [29999, 32768])

@@ -402,9 +402,9 @@ class Desk:
             return [
                 Problem.of(Role.WORKLOAD, PROJECT, "required", accepted=accepted, label="Project")
             ]
-        return [self._as_typed(problem) for problem in self.preview.problems]
+        return [self.as_typed(problem) for problem in self.preview.problems]
 
-    def _as_typed(self, problem: Problem) -> Problem:
+    def as_typed(self, problem: Problem) -> Problem:
         """A number with a unit as the two controls hold it, not as the spec reads it."""
         inputs = self.state.master if problem.role is Role.MASTER else self.state.worker
         typed = inputs.scalars.get(problem.path)

@@ -66,7 +66,8 @@ class StepPage:
 
     @property
     def all_problems(self) -> list[Problem]:
-        return [*self.extra, *(p for p in self.desk.problems if p not in self.extra)]
+        extra = [self.desk.as_typed(problem) for problem in self.extra]
+        return [*extra, *(p for p in self.desk.problems if p not in extra)]
 
     @property
     def here(self) -> list[Problem]:

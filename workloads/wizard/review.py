@@ -73,7 +73,7 @@ class Review:
 
     def checks(self, field_url: Any) -> list[Check]:
         """What was looked at, in the order in which a person mends it."""
-        problems = self.preview.problems
+        problems = self.desk.problems
         name = [p for p in problems if p.path == NAME]
         policy = [p for p in problems if p.source and p not in name]
         values = [p for p in problems if p not in name and p not in policy]
