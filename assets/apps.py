@@ -14,7 +14,7 @@ class AssetsConfig(AppConfig):
         from assets import sync
         from assets.selectors.data import imposable
         from gangline.organization.models import Project
-        from gangline.policies.imposing import register_imposable
+        from gangline.policies.imposed_assets import register_imposable
 
         register_imposable(imposable)
 

@@ -25,8 +25,8 @@ from gangline.scopes.models import Scope
 from gangline.spec.catalogue import SpecField
 from gangline.spec.frameworks import PROGRAMS
 from gangline.spec.problems import Problem, Role
-from gangline.spec_forms.fitting import NO_NOTE
-from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
+from gangline.spec_forms.dependent_rows import NO_NOTE
+from gangline.spec_forms.form_actions import EDITS, FormAction, edited, settled
 from gangline.spec_forms.items import item_views
 from gangline.spec_forms.posted import ROWS
 from gangline.spec_forms.raw import RoleInputs, Row
@@ -79,13 +79,13 @@ class PartOfSpec(ResourceForm):
         return super().is_valid() and not self.found
 
     def pressed(self, text: str) -> bool:
-        gesture = Gesture.of(text)
-        if gesture.verb == APPLY:
+        form_action = FormAction.of(text)
+        if form_action.verb == APPLY:
             self.found, self._errors = (), ErrorDict()
             return True
-        if gesture.verb not in EDITS:
+        if form_action.verb not in EDITS:
             return super().pressed(text)
-        inputs, self.focus = edited(self.part, self.inputs, gesture)
+        inputs, self.focus = edited(self.part, self.inputs, form_action)
         self.inputs, self.found = settled(inputs), ()
         return True
 

@@ -17,7 +17,6 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from assets import flags
-from assets.judging import LINKABLE
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of_asset
 from assets.layers import linked
 from assets.models import Asset, DataSource, Template
@@ -26,6 +25,7 @@ from assets.selectors.data import imposable, item_name
 from assets.serializers import FRAMEWORK as MADE_FOR
 from assets.serializers import TYPES, MetaSerializer, SpecField, meta_values
 from assets.template_api import Body, TemplateViewSet, spec_of_role, wire_modes
+from assets.template_checks import LINKABLE
 from assets.templates import Templates
 from gangline.api.paging import MAX_LIMIT, known_only
 from gangline.lib.problems import Problem, Refused, unknown_fields

@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
 from assets import claims, sync, users
-from assets.credentials.choosing import unknown
+from assets.credentials.choices import unknown
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices

@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assets.flags import project_of
-from assets.judging import FRAMEWORK, LINKABLE
 from assets.layers import Mode, given_by, linked
 from assets.models import Asset, Template
 from assets.scopes import IDS, scope_named
 from assets.selectors.fitness import forbidden, missing, problems_under
 from assets.serializers import SYSTEM, SpecField
+from assets.template_checks import FRAMEWORK, LINKABLE
 from gangline.access.permissions import Permission
 from gangline.api.paging import BadQuery, known_only, page_of, sorting
 from gangline.api.schema import errors

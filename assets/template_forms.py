@@ -12,9 +12,9 @@ from django.http import Http404, QueryDict
 from django.utils.module_loading import import_string
 
 from assets.credentials.within import MakesCredentials, chosen
-from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at, values_of
 from assets.models import Asset, Template
+from assets.template_checks import LINKABLE, template_problems
 from assets.templates import half_title, starts
 from gangline.access.refusals import NotVisible
 from gangline.forms.bound import field_view
@@ -27,7 +27,7 @@ from gangline.scopes.models import Scope
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import ItemSource, Value, asset_source
-from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
+from gangline.spec_forms.form_actions import EDITS, FormAction, edited, settled
 from gangline.spec_forms.raw import RoleInputs
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
@@ -232,17 +232,17 @@ class TemplateForm(MakesCredentials):
         return super().is_valid() and not self.found
 
     def pressed(self, text: str) -> bool:
-        gesture = Gesture.of(text)
-        if gesture.verb == APPLY:
+        form_action = FormAction.of(text)
+        if form_action.verb == APPLY:
             self.nothing_is_wrong()
             return True
-        if gesture.verb == UNLINK and gesture.what in self.links:
-            self._unlink(gesture.what)
+        if form_action.verb == UNLINK and form_action.what in self.links:
+            self._unlink(form_action.what)
             return True
-        if gesture.verb not in EDITS or gesture.role not in self._roles:
+        if form_action.verb not in EDITS or form_action.role not in self._roles:
             return super().pressed(text)
-        role = Role(gesture.role)
-        inputs, self.focus = edited(self.part(role), self.inputs[role], gesture)
+        role = Role(form_action.role)
+        inputs, self.focus = edited(self.part(role), self.inputs[role], form_action)
         self.inputs[role] = settled(inputs)
         self.nothing_is_wrong()
         return True

@@ -12,11 +12,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at
 from assets.models import Asset, Template
 from assets.scopes import scope_choices
 from assets.selectors.fitness import WhyNot, reasons
+from assets.template_checks import LINKABLE, template_problems
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Refused

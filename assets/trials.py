@@ -14,7 +14,7 @@ from gangline.access.actor import Actor
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
 from gangline.clusters.trials import Subject, tested
-from gangline.drivers import fetching
+from gangline.drivers import git_fetch
 from gangline.drivers.trials.places import Bucket, Failed, Outcome, Place, Registry, Repository
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
@@ -30,7 +30,7 @@ def of_source(actor: Actor, kind: str, item: Mapping[str, Any], scope: Scope) ->
     if kind == Asset.Kind.GIT:
         login = {
             variable: _value(data(name), name, key)
-            for variable, name, key in fetching.login_of(item.get("secretRef") or {})
+            for variable, name, key in git_fetch.login_of(item.get("secretRef") or {})
         }
         return Repository(
             item["repository"],

@@ -15,7 +15,7 @@ from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.policies.models import Policy
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.resources.registry import Uses, get, register_usage
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from gangline.audit.models import AuditEntry
 from gangline.resources.registry import get
-from workloads.api.presenting import LIST_COLUMNS
+from workloads.api.representation import LIST_COLUMNS
 from workloads.models import Attempt, Draft, Event, Workload
 
 PAGE = 50

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench.loads import Client
-from gangline.drivers.kubernetes.access import Access, tls_context
+from gangline.drivers.kubernetes.access import ClusterCredentials, tls_context
 from tests.beds.kubernetes import bed, building, components, processes
 from tests.beds.kubernetes.bed import Bed
 
@@ -49,12 +49,12 @@ def write_access(made: Bed, folder: Path) -> Path:
     return path
 
 
-def access(path: str, user: str) -> Access:
+def access(path: str, user: str) -> ClusterCredentials:
     """What `write_access` wrote of ``admin`` or ``restricted``."""
-    return Access.from_json(json.loads(Path(path).read_text())[user])
+    return ClusterCredentials.from_json(json.loads(Path(path).read_text())[user])
 
 
-def api(way: Access, *, content_type: str = "application/json") -> Client:
+def api(way: ClusterCredentials, *, content_type: str = "application/json") -> Client:
     """Prepared requests to the API server over kept connections."""
     headers = {
         "Accept": BRIEFLY,

@@ -14,7 +14,7 @@ from gangline.drivers.kubernetes.jobs import Job
 from gangline.drivers.kubernetes.pods import Pod
 from gangline.drivers.kubernetes.reflector import Reflector
 from gangline.drivers.kubernetes.resources import PODS, Resource
-from gangline.drivers.kubernetes.watching import Listener, Store
+from gangline.drivers.kubernetes.watcher import Listener, Store
 
 ROUNDS = 4
 SECONDS = 300

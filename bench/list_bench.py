@@ -100,7 +100,7 @@ def _case(case: str, label: str, api: str, page: str, person: str) -> dict[str, 
 
     from bench import bare, organisation
     from bench.wsgi import Browser
-    from workloads.api.presenting import LIST_COLUMNS
+    from workloads.api.representation import LIST_COLUMNS
 
     caller = Browser(HTTP_AUTHORIZATION=organisation.token(person))
     browser = Browser(HTTP_COOKIE=organisation.cookie(person))

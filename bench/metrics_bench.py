@@ -104,7 +104,7 @@ def _gang(user: "User", body: dict[str, Any], pods: int) -> str:
 
     from gangline.access.actor import Actor
     from gangline.db.clock import db_now
-    from gangline.drivers.metrics.recording import Recorder
+    from gangline.drivers.metrics.recorder import Recorder
     from workloads.models import Attempt, Replica
     from workloads.services import bodies, submission
 

@@ -14,7 +14,7 @@ from gangline.clusters import credentials
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.policies.models import Policy
@@ -78,7 +78,7 @@ def make_once() -> Organisation:
     )  # fmt: skip
 
 
-def make(access: Access | None = None) -> Organisation:
+def make(access: ClusterCredentials | None = None) -> Organisation:
     """The administrator sees everything, the researcher two projects, the newcomer a small one.
 
     ``access``: of a Kubernetes that is their cluster, and is asked what it has.
@@ -110,7 +110,7 @@ def make(access: Access | None = None) -> Organisation:
     return made
 
 
-def connect(access: Access) -> Cluster:
+def connect(access: ClusterCredentials) -> Cluster:
     """A Kubernetes cluster as the product has it once somebody has connected it."""
     cluster: Cluster = resources.make("cluster", actor=None, name="bed", kind="kubernetes")
     credentials.store(cluster, access, by=None)
@@ -138,7 +138,9 @@ def has_everything(cluster: Cluster) -> None:
         facts={"version": "v1.36.3", "frameworks": offers, "runtimes": [], "detail": detail},
     )  # fmt: skip
     cluster.refresh_from_db()
-    nowhere = Access("https://192.0.2.7:6443", token=jwt(sub="bench", exp=4_000_000_000))
+    nowhere = ClusterCredentials(
+        "https://192.0.2.7:6443", token=jwt(sub="bench", exp=4_000_000_000)
+    )
     credentials.store(cluster, nowhere, by=None)
 
 

@@ -31,7 +31,7 @@ def measure() -> dict[str, Any]:
     """Inside: everything in turns."""
     from gangline.policies.effective import Layer, effective_policy
     from gangline.policies.engine import Request, resolve
-    from gangline.policies.reading import parse
+    from gangline.policies.parser import parse
     from gangline.spec.frameworks import WORKERS_AND_MASTER
     from gangline.spec.values import nest
     from gangline.spec.workload import ReplicaSpec, WorkerSpec

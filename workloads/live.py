@@ -16,7 +16,7 @@ from gangline.organization.selectors import visible_projects
 from gangline.tables.counts import in_words
 from gangline.tables.query import TableQuery, read
 from workloads.models import ScopeSeq, Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 from workloads.tables import WORKLOADS
 
 MAX_QUERY = 4000
@@ -31,7 +31,7 @@ def heads_of(scopes: frozenset[int]) -> dict[int, int]:
 @dataclass(frozen=True, slots=True)
 class _ListPage:
     user: User
-    query: TableQuery[listing.ListRow]
+    query: TableQuery[workload_list.ListRow]
     since: datetime
 
 
@@ -63,10 +63,12 @@ class WorkloadListFeed:
         shown = Workload.objects.filter(pk__in=view.ids, project_id__in=behind)
         on_page = [
             row
-            for row in listing.without_logs(WORKLOADS.fetch(shown, page.query.columns), page.user)
+            for row in workload_list.without_logs(
+                WORKLOADS.fetch(shown, page.query.columns), page.user
+            )
             if row.seq > after.get(row.project_id, 0)
         ]
-        listed = listing.listed(view.scopes, page.query)
+        listed = workload_list.listed(view.scopes, page.query)
         fitting = listed.fitting
         kept = set(fitting.filter(pk__in=[row.id for row in on_page]).values_list("pk", flat=True))
         newcomers = fitting.filter(created_at__gt=page.since).exclude(pk__in=view.ids)
@@ -86,7 +88,8 @@ class WorkloadListFeed:
             gone=[str(row.id) for row in on_page if row.deleted_at is not None],
             new=newcomers[:101].count(),
             counts={
-                name: in_words(n) for name, n in listing.pill_counts(listed.of_every_status).items()
+                name: in_words(n)
+                for name, n in workload_list.pill_counts(listed.of_every_status).items()
             },
         )
 

@@ -29,7 +29,7 @@ from workloads.report.summary import report_of
 from workloads.report.tiles import columns, tiles
 from workloads.selectors import details, tools
 from workloads.selectors.figures import figures_of
-from workloads.selectors.listing import ListRow
+from workloads.selectors.workload_list import ListRow
 from workloads.services import sessions
 from workloads.statuses import ENDED, OF_DELETED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell

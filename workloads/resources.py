@@ -17,7 +17,7 @@ from gangline.resources.registry import Uses, get, register_panel, register_usag
 from gangline.resources.resource import Panel
 from gangline.resources.tables import column
 from workloads.models import Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 from workloads.services import others_jobs as services_of_jobs
 from workloads.services import usage
 from workloads.services.removal import forget_all
@@ -34,7 +34,7 @@ register_usage(
     lambda project: Uses(
         "workload",
         project.workloads.filter(deleted_at=None),
-        listing.visible,
+        workload_list.visible,
         lambda workload: f"/workloads/{workload.pk}",
     ),
 )
@@ -54,7 +54,7 @@ register_panel(
 
 def _using(asset: Any) -> Uses:
     rows = Workload.objects.filter(assets=asset.pk, deleted_at=None)
-    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}")
+    return Uses("workload", rows, workload_list.visible, lambda row: f"/workloads/{row.pk}")
 
 
 for _kind in DATA_KINDS:
@@ -69,7 +69,9 @@ def _made_with(asset: Any) -> Uses:
 
 def _started_from(template: Any) -> Uses:
     rows = Workload.objects.filter(template=template.pk, deleted_at=None)
-    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}", blocks=False)
+    return Uses(
+        "workload", rows, workload_list.visible, lambda row: f"/workloads/{row.pk}", blocks=False
+    )
 
 
 for _kind in KINDS:
@@ -106,7 +108,7 @@ get("cluster").extend(
 
 def _unfinished(cluster: Any) -> Uses:
     rows = Workload.objects.filter(cluster=cluster, deleted_at=None).exclude(status__in=ENDED)
-    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}")
+    return Uses("workload", rows, workload_list.visible, lambda row: f"/workloads/{row.pk}")
 
 
 register_usage(Cluster, _unfinished)
@@ -114,7 +116,7 @@ register_usage(Cluster, _unfinished)
 
 def _users_of(credential: Credential) -> Uses:
     rows = Workload.objects.filter(credential_uses__credential=credential.pk, deleted_at=None)
-    return Uses("workload", rows, listing.visible, lambda one: f"/workloads/{one.pk}")
+    return Uses("workload", rows, workload_list.visible, lambda one: f"/workloads/{one.pk}")
 
 
 for model in (Credential, PersonalCredential):

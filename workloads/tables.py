@@ -18,8 +18,8 @@ from gangline.tables.filters import Kind, for_clients
 from gangline.tables.query import TableQuery
 from gangline.web import components, formats
 from workloads.models import running_since
-from workloads.selectors import listing
-from workloads.selectors.listing import ListRow
+from workloads.selectors import workload_list
+from workloads.selectors.workload_list import ListRow
 from workloads.statuses import OF_DELETED, STATUSES
 
 _USUAL = {name: one.configurations[0] for name, one in FRAMEWORKS.items()}
@@ -151,24 +151,24 @@ WORKLOADS: Table[ListRow] = Table(
     },
     default_sort="-created",
     search=("search_text",),
-    kept=(listing.DELETED,),
+    kept=(workload_list.DELETED,),
     search_hint="Name, project, owner, image or command",
     filters=(
         filters.choice(
-            "status", "Status", "status", wire="status", where=listing.by_status,
-            expands=lambda values: tuple(listing.status_words(values)),
+            "status", "Status", "status", wire="status", where=workload_list.by_status,
+            expands=lambda values: tuple(workload_list.status_words(values)),
             choices=[(word, word) for word in STATUSES],
         ),
-        filters.choice(listing.PROJECT, "Project", "project_name", wire="projectName"),
+        filters.choice(workload_list.PROJECT, "Project", "project_name", wire="projectName"),
         filters.choice(
             "framework", "Framework", "framework", wire="distributedFramework",
-            where=listing.by_framework,
+            where=workload_list.by_framework,
             choices=[(one.name, one.label) for one in FRAMEWORKS.values()],
         ),
         filters.choice(
-            "owner", "Owner", "owner_name", wire="submittedBy", where=listing.by_owner
+            "owner", "Owner", "owner_name", wire="submittedBy", where=workload_list.by_owner
         ),
-        filters.choice("cluster", "Cluster", "cluster_id", where=listing.by_cluster),
+        filters.choice("cluster", "Cluster", "cluster_id", where=workload_list.by_cluster),
         filters.dates(
             "created", "Created", "created_at", wire="createdAt", is_main=False, is_scanned=True
         ),
@@ -178,8 +178,8 @@ WORKLOADS: Table[ListRow] = Table(
         ),
         filters.numbers("gpus", "GPUs", "gpus", wire="gpus", is_main=False, is_scanned=True),
         filters.text(
-            "label", "Label", where=listing.by_label, wire="labels", is_main=False,
-            wire_where=listing.labelled, hint="team or team=nlp",
+            "label", "Label", where=workload_list.by_label, wire="labels", is_main=False,
+            wire_where=workload_list.labelled, hint="team or team=nlp",
         ),
         filters.text(
             "image", "Image", "image", wire="image", is_main=False, hint="Part of its name"

@@ -10,11 +10,11 @@ from workloads.views import (
     details,
     files,
     home,
-    listing,
     logs,
     others_jobs,
     report,
     tools,
+    workload_list,
 )
 
 _ACTIONS = "|".join(actions.VERBS)
@@ -30,9 +30,9 @@ urlpatterns = [
     path(f"{_ORPHAN}/list", clusters.orphan_list, name="orphan-list"),
     path(_JOB, others_jobs.job_look, name="job-look"),
     path(f"{_JOB}/cancel", others_jobs.job_cancel, name="job-cancel"),
-    path("workloads", listing.workload_list, name="workload-list"),
-    path("workloads/export.csv", listing.workload_export, name="workload-export"),
-    path("workloads/changes", listing.workload_changes, name="workload-changes"),
+    path("workloads", workload_list.workload_list, name="workload-list"),
+    path("workloads/export.csv", workload_list.workload_export, name="workload-export"),
+    path("workloads/changes", workload_list.workload_changes, name="workload-changes"),
     path("workloads/bulk", bulk.act_on_several, name="workload-bulk"),
     path("workloads/actions/<uuid:action_id>", bulk.result, name="workload-bulk-result"),
     path("workloads/actions/<uuid:action_id>/retry", bulk.retry, name="workload-bulk-retry"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import Http404, QueryDict
 
-from assets.credentials.choosing import Offered
+from assets.credentials.choices import Offered
 from assets.credentials.forms import CredentialForm
 from assets.credentials.references import PULL, VARIABLES, naming
 from assets.credentials.types import EXISTING, TYPES
@@ -25,7 +25,7 @@ from gangline.resources.registry import get
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Role
-from gangline.spec_forms.gestures import Gesture
+from gangline.spec_forms.form_actions import FormAction
 from gangline.spec_forms.raw import CHOICE, RoleInputs, Row, new_row_id
 
 CREDENTIAL = "credential"
@@ -136,10 +136,10 @@ class MakesCredentials(ResourceForm):
         if self._inside is not None:
             self._within(self._inside, button)
             return True
-        gesture = Gesture.of(button)
-        if gesture.verb != NEW:
+        form_action = FormAction.of(button)
+        if form_action.verb != NEW:
             return super().pressed(button)
-        self._open(gesture.what, None)
+        self._open(form_action.what, None)
         return True
 
     @property
@@ -177,7 +177,7 @@ class MakesCredentials(ResourceForm):
         """What was pressed on the page of the credential."""
         self.nothing_is_wrong()
         self._open(data.get(FOR, ""), data)
-        if Gesture.of(button).verb == LEAVE:
+        if FormAction.of(button).verb == LEAVE:
             self.redrawn = Redrawn()
             return
         if self.inner.pressed(button):

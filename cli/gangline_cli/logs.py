@@ -10,7 +10,7 @@ import click
 
 from gangline_sdk.errors import GanglineError, NotFound
 
-from . import completing, items
+from . import completions, items
 from .session import Session, Usage, connected, note
 
 MOST = 2000
@@ -19,19 +19,19 @@ COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_red")
 
 ONE_POD = click.option(
     "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
-    shell_complete=completing.pods,
+    shell_complete=completions.pods,
 )  # fmt: skip
 """Which pod, for a command that works with one."""
 
 
 @click.command()
 @click.argument(
-    "words", nargs=-1, required=True, metavar="NAME", shell_complete=completing.workloads
+    "words", nargs=-1, required=True, metavar="NAME", shell_complete=completions.workloads
 )
 @click.option("-f", "--follow", is_flag=True, help="Wait for more, until it has ended.")
 @click.option(
     "--pod", metavar="POD", help="Only one pod, such as worker-0, or one role.",
-    shell_complete=completing.pods,
+    shell_complete=completions.pods,
 )  # fmt: skip
 @click.option("--attempt", type=click.IntRange(min=1), help="An earlier attempt.")
 @click.option("--previous", is_flag=True, help="The attempt before the newest one.")
@@ -137,7 +137,7 @@ class Printer:
 
 
 @click.command()
-@click.argument("name", shell_complete=completing.workloads)
+@click.argument("name", shell_complete=completions.workloads)
 @ONE_POD
 @click.option("--no-stdin", is_flag=True, hidden=True)
 @click.option("--no-tty", is_flag=True, hidden=True)

@@ -48,7 +48,7 @@ class Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in FRAMEWORKS:
-            from .submitting import of_framework
+            from .submit import of_framework
 
             return of_framework(name)
         if name in COMMANDS:

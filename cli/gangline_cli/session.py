@@ -139,9 +139,9 @@ def _later(key: str) -> Callable[[click.Context, click.Parameter, str], list[str
     """Completes names of a resource; what asks for them is loaded when a shell wants them."""
 
     def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-        from . import completing
+        from . import completions
 
-        return completing.of(key)(ctx, param, begun)
+        return completions.of(key)(ctx, param, begun)
 
     return complete
 

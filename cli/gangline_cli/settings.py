@@ -8,7 +8,7 @@ import click
 
 from gangline_sdk.stored import Stored
 
-from . import completing, output
+from . import completions, output
 from .session import Session, connected
 from .session import output as output_option
 
@@ -65,7 +65,7 @@ def _set_cluster(session: Session, /, name: str) -> None:
 def setter(name: str, what: str) -> click.Command:
     """``project set NAME`` and ``config project NAME`` are one command."""
     function = {"project": _set_project, "cluster": _set_cluster}[what]
-    made = click.argument("name", shell_complete=completing.of(what))(connected(function))
+    made = click.argument("name", shell_complete=completions.of(what))(connected(function))
     return click.command(name, help=function.__doc__)(made)
 
 

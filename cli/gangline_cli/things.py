@@ -11,7 +11,7 @@ import click
 from gangline_sdk import calls
 from gangline_sdk.errors import Conflict, NotFound
 
-from . import completing, output
+from . import completions, output
 from .session import Session, Usage, connected, note
 from .session import output as output_option
 
@@ -138,7 +138,7 @@ def _describe(one: Json) -> click.Command:
     def callback(session: Session, /, name: str, form: str) -> None:
         describe_kind(session, one["key"], name, form)
 
-    made: Any = click.argument("name", shell_complete=completing.of(one["key"]))(
+    made: Any = click.argument("name", shell_complete=completions.of(one["key"]))(
         output_option(connected(callback))
     )
     return click.command("describe", help=f"Show one {one['label'].lower()}.")(made)
@@ -177,7 +177,7 @@ def _update(one: Json) -> click.Command:
         click.echo(f"{one['label']} {given['name']} was changed.")
 
     made: Any = _with_body(
-        click.argument("name", shell_complete=completing.of(one["key"]))(connected(callback))
+        click.argument("name", shell_complete=completions.of(one["key"]))(connected(callback))
     )
     return click.command("update", help=_about_body(f"Change one {one['label'].lower()}."))(made)
 
@@ -208,7 +208,7 @@ def _delete(one: Json) -> click.Command:
 
     made: Any = click.option("-y", "--yes", is_flag=True, help="Do not ask.")(connected(callback))
     made = click.argument(
-        "names", nargs=-1, required=True, shell_complete=completing.of(one["key"])
+        "names", nargs=-1, required=True, shell_complete=completions.of(one["key"])
     )(made)
     return click.command("delete", help=f"Delete {one['labels'].lower()}.")(made)
 
@@ -230,7 +230,7 @@ def _with_body(command: Any) -> Any:
 def _body(path: str | None, values: tuple[str, ...]) -> Json:
     body: Json = {}
     if path:
-        from .reading import plain
+        from .input_files import plain
 
         try:
             text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")

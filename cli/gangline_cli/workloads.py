@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from . import completing, output
+from . import completions, output
 from .session import Session, Usage, connected, note
 from .session import output as output_option
 
@@ -60,7 +60,7 @@ EVENTS: tuple[output.Column, ...] = (
 
 
 @click.command("list")
-@click.argument("kind", required=False, shell_complete=completing.kinds)
+@click.argument("kind", required=False, shell_complete=completions.kinds)
 @click.option("-A", "--all", "--all-projects", "everywhere", is_flag=True, help="All projects.")
 @click.option("--status", metavar="STATUS", help="Only those with it, such as Running.")
 @click.option("--framework", hidden=True, default="")
@@ -119,7 +119,7 @@ def _show(rows: list[Json], columns: Any, form: str, *, headed: bool) -> None:
 
 @click.command()
 @click.argument(
-    "words", nargs=-1, required=True, metavar="[job] NAME", shell_complete=completing.workloads
+    "words", nargs=-1, required=True, metavar="[job] NAME", shell_complete=completions.workloads
 )
 @click.option("--event-limit", type=int, default=20, help="Events to show; -1: all.")
 @click.option("--pod-limit", type=int, default=50, help="Pods to show; -1: all.")
@@ -212,7 +212,7 @@ def _acts(verb: str, done: str, help_text: str, *, asks: bool = False) -> click.
         help="All of the project that it is possible for.",
     )(made)
     made = click.argument(
-        "words", nargs=-1, metavar="[job] NAME…", shell_complete=completing.workloads
+        "words", nargs=-1, metavar="[job] NAME…", shell_complete=completions.workloads
     )(made)
     return click.command(verb, help=help_text)(made)
 
@@ -266,9 +266,9 @@ delete = _acts("delete", "is being deleted", "Delete workloads with their logs."
 
 def commands(framework: str = "") -> dict[str, click.Command]:
     """What the groups of workloads share beside ``submit``."""
-    from .entering import bash, exec_
-    from .forwarding import port_forward
     from .logs import attach, logs
+    from .pod_shell import bash, exec_
+    from .port_forward import port_forward
 
     return {
         "list": _only(list_, framework) if framework else list_,

@@ -9,7 +9,7 @@ import { explain } from "./draft/explain.js";
 import { orderable } from "./draft/order.js";
 import "./draft/file.js";
 import "./draft/picks.js";
-import { rehearse } from "./draft/rehearse.js";
+import { dryRun } from "./draft/dry_run.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";
 import "./draft/search.js";
@@ -59,7 +59,7 @@ class DraftAutosave extends HTMLElement {
     // Once it is loaded the browser itself goes to what the address names.
     if (location.hash) window.addEventListener("load", () => setTimeout(() => this.focusOnChosen()));
     bringBack(this.form);
-    if (this.querySelector("[data-rehearse]")) rehearse(this);
+    if (this.querySelector("[data-dry-run]")) dryRun(this);
   }
 
   /** @returns {HTMLFormElement} */
@@ -105,9 +105,9 @@ class DraftAutosave extends HTMLElement {
       mend(this, button.value);
     } else if (button?.getAttribute("aria-disabled") === "true") {
       event.preventDefault();
-    } else if (button?.matches("[data-rehearse-now]")) {
+    } else if (button?.matches("[data-dry-run-now]")) {
       event.preventDefault();
-      rehearse(this);
+      dryRun(this);
     } else if (this.saving) {
       // An older save must not reach the server after this one.
       event.preventDefault();

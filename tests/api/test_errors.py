@@ -187,7 +187,7 @@ def test_a_bug_is_500_without_a_word_about_it(
     def broken(*args: object) -> None:
         raise ValueError("the secret is swordfish")
 
-    monkeypatch.setattr("workloads.api.listing.listing", broken)
+    monkeypatch.setattr("workloads.api.workload_list.listing", broken)
     client = Client(headers=world.headers("researcher-vision"), raise_request_exception=False)
     response = client.get("/api/v1/workloads")
     assert_refused(response, 500)

@@ -11,7 +11,7 @@ from tests.support.api import ApiClient
 from tests.support.queries import query_budget
 from tests.support.world import World
 from workloads import wording
-from workloads.api import presenting
+from workloads.api import representation
 from workloads.models import Attempt, Event, Replica, Workload
 
 pytestmark = pytest.mark.django_db
@@ -285,4 +285,4 @@ def test_query_budgets(world: World, many: list[str], name: str, path: str) -> N
     [(0, "very-low"), (25, "very-low"), (40, "low"), (79, "medium-low"), (150, "very-high")],
 )
 def test_the_class_of_a_priority_is_the_highest_that_it_reaches(priority: int, word: str) -> None:
-    assert presenting.priority_class(priority) == word
+    assert representation.priority_class(priority) == word

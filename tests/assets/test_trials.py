@@ -12,7 +12,7 @@ from gangline.access.models import AccessRule
 from gangline.audit.models import AuditEntry
 from gangline.clusters import trials
 from gangline.db.clock import db_now
-from gangline.drivers.trials import running
+from gangline.drivers.trials import runner
 from gangline.drivers.trials.places import Outcome, Place, found
 from gangline.resources.services import make
 from tests.support import registries, repositories
@@ -183,7 +183,7 @@ def test_one_person_has_one_test_at_a_time(world: World, monkeypatch: pytest.Mon
         tried.append(place)
         return found("repository")
 
-    monkeypatch.setattr(running, "outcome_of", outcome_of)
+    monkeypatch.setattr(runner, "outcome_of", outcome_of)
     made = Repository.__new__(Repository)
     made.url = "https://git.example/a"
     at, data = "/data-sources/git/new", typed(world, made)

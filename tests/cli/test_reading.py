@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangline_cli.reading import plain
+from gangline_cli.input_files import plain
 
 BOMB = "a0: &a0 [x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)

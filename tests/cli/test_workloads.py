@@ -12,7 +12,7 @@ import httpx
 import pytest
 import yaml
 
-from gangline_cli import devices, waiting
+from gangline_cli import devices, progress
 from tests.cli.conftest import PROJECT, SMALL, Line
 from tests.cli.terminals import Terminal
 from tests.support.installation import Embedded
@@ -246,6 +246,6 @@ def test_what_became_of_a_workload_stays_on_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     row = {"status": "Cannot start", "requestedPods": {"number": 3}, "phaseMessage": "Needs 2."}
-    with waiting.progress() as tell:
+    with progress.progress() as tell:
         tell(row)
-    assert capsys.readouterr().err.endswith(f"{waiting.sentence(row)}\n")
+    assert capsys.readouterr().err.endswith(f"{progress.sentence(row)}\n")

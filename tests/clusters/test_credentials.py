@@ -16,7 +16,7 @@ from gangline.clusters import connections, credentials
 from gangline.clusters.models import Cluster, Credential
 from gangline.db import sealed
 from gangline.drivers.kind import Unconnectable
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.lib.sealing import KeyFile, Keyring, key_of
 from gangline.resources.services import make
 from gangline.scopes.services import found
@@ -24,7 +24,7 @@ from gangline.supervisor import doctor
 from tests.support.certificates import jwt
 
 SECRET = jwt(sub="system:serviceaccount:gangline:gangline", exp=4_000_000_000)
-ACCESS = Access("https://192.0.2.7:6443", token=SECRET)
+ACCESS = ClusterCredentials("https://192.0.2.7:6443", token=SECRET)
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_another_credential_makes_another_driver(db: None) -> None:
     credentials.store(lab, ACCESS, by=None)
     first = connections.driver_for(lab)
     assert connections.driver_for(Cluster.objects.get(pk=lab.pk)) is first
-    credentials.store(lab, Access("https://192.0.2.8:6443", token="other"), by=None)
+    credentials.store(lab, ClusterCredentials("https://192.0.2.8:6443", token="other"), by=None)
     assert connections.driver_for(Cluster.objects.get(pk=lab.pk)) is not first
 
 
@@ -123,7 +123,7 @@ def test_a_replaced_credential_is_not_overwritten_by_rotation(
     lab = cluster()
     credentials.store(lab, ACCESS, by=None)
     keys("add")
-    other = Access("https://192.0.2.8:6443", token="other")
+    other = ClusterCredentials("https://192.0.2.8:6443", token="other")
     real = Keyring.resealed
 
     def meanwhile(ring: Keyring, context: str, sealed: str) -> str:
@@ -147,7 +147,7 @@ def test_a_key_that_goes_between_row_and_file_is_no_loss(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = cluster("lab")
-    credentials.store(one, Access("https://192.0.2.7", token="token-1"), by=None)
+    credentials.store(one, ClusterCredentials("https://192.0.2.7", token="token-1"), by=None)
     opened = credentials._opened
     tries = 0
 
@@ -166,7 +166,9 @@ def test_a_key_that_goes_between_row_and_file_is_no_loss(
 def test_rotating_twice_while_others_read(transactional_db: None) -> None:
     clusters = [cluster(f"lab-{n}") for n in range(12)]
     for number, one in enumerate(clusters):
-        credentials.store(one, Access("https://192.0.2.7", token=f"token-{number}"), by=None)
+        credentials.store(
+            one, ClusterCredentials("https://192.0.2.7", token=f"token-{number}"), by=None
+        )
     stop, reads = threading.Event(), [0]
     wrong: list[object] = []
 

@@ -18,7 +18,7 @@ from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.support.api_server import Script, answering
 
-HERE = addresses.Reach(addresses.networks("127.0.0.0/8,::1"))
+HERE = addresses.AllowedAddresses(addresses.networks("127.0.0.0/8,::1"))
 VOLCANO = "scheduling.volcano.sh"
 NODES, CLASSES = "/api/v1/nodes", "/apis/scheduling.k8s.io/v1/priorityclasses"
 ROOM = {"cpu": "8", "memory": "32Gi", "amd.com/gpu": "4"}

@@ -4,7 +4,7 @@ import pytest
 
 from gangline.clusters import credentials
 from gangline.clusters.models import Cluster, Credential, Node
-from gangline.drivers.slurm import probing
+from gangline.drivers.slurm import probe
 from tests.beds.slurm.lab import PARTITIONS, Lab
 from tests.support.ssh_server import SshServer
 from tests.support.world import World
@@ -36,7 +36,7 @@ def test_a_cluster_is_connected_by_commands_of_this_machine(world: World, slurm_
     pools = {node.labels["partition"] for node in Node.objects.filter(cluster=cluster)}
     assert pools == {"pool-a", "pool-b"}
     page = client.get(f"/clusters/{cluster.pk}/checks").content.decode()
-    assert all(f'data-step="{name}"' in page for name in probing.NAMES)
+    assert all(f'data-step="{name}"' in page for name in probe.NAMES)
     assert 'data-state="failed"' not in page
 
 

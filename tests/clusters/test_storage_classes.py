@@ -10,7 +10,7 @@ from gangline.clusters.connections import facts_of
 from gangline.clusters.models import Cluster, ClusterObject, StorageClass
 from gangline.drivers.facts import Facts
 from gangline.drivers.kubernetes.check import check
-from gangline.drivers.kubernetes.guidance import field_notes
+from gangline.drivers.kubernetes.field_hints import field_notes
 from gangline.lib.problems import Refused
 from gangline.organization.models import Project
 from gangline.policies.engine import Request, resolve

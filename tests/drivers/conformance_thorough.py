@@ -116,11 +116,11 @@ class ThoroughConformance(DriverConformance):
         assert isinstance(driver.delete(ref), Done)
         assert driver.observe(ref).state is ObservedState.ABSENT
 
-    # Rehearsal
+    # Dry run
 
-    def test_a_rehearsal_makes_nothing_and_says_what_it_is_about(self, driver: Driver) -> None:
+    def test_a_dry_run_makes_nothing_and_says_what_it_is_about(self, driver: Driver) -> None:
         ref = self.ref(driver, Script.TALK)
-        told = driver.rehearse(ref)
+        told = driver.dry_run(ref)
         assert told.problems == ()
         assert told.asked or told.doubts, "silence is no consent"
         assert all(doubt.endswith(".") for doubt in told.doubts)
@@ -128,9 +128,9 @@ class ThoroughConformance(DriverConformance):
         assert self.owned(driver) == []
         assert driver.read_log(ref, "worker-0", 0, 100).data == b""
 
-    def test_a_rehearsed_attempt_is_created_as_any_other(self, driver: Driver) -> None:
+    def test_an_attempt_after_a_dry_run_is_created_as_any_other(self, driver: Driver) -> None:
         ref = self.ref(driver, Script.TALK)
-        driver.rehearse(ref)
+        driver.dry_run(ref)
         assert isinstance(driver.create(ref), NotYet | Done)
         driver.commit(ref)
         assert self.over(driver, ref).state is ObservedState.SUCCEEDED

@@ -23,6 +23,7 @@ from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
+    DryRunResult,
     Kept,
     KeptObject,
     LogChunk,
@@ -30,7 +31,6 @@ from gangline.drivers.base import (
     ObservedState,
     OwnedObject,
     Refused,
-    Rehearsal,
     Result,
     Submission,
     TellTrouble,
@@ -224,14 +224,14 @@ class FaultyDriver:
             "replicas": submission.num_workers + (submission.master is not None),
         }
 
-    def rehearse(self, ref: AttemptRef) -> Rehearsal:
-        """The same fault as planned for ``rehearse``; a plan for ``create`` is left to it."""
-        fault = self._meet("rehearse", ref)
+    def dry_run(self, ref: AttemptRef) -> DryRunResult:
+        """The same fault as planned for ``dry_run``; a plan for ``create`` is left to it."""
+        fault = self._meet("dry_run", ref)
         if fault is None:
-            return Rehearsal(asked=("the whole training",))
+            return DryRunResult(asked=("the whole training",))
         if fault[0] != "REFUSED":
-            return Rehearsal(doubts=(_UNREACHABLE,))
-        return Rehearsal(problems=(refusal(fault[2]),))
+            return DryRunResult(doubts=(_UNREACHABLE,))
+        return DryRunResult(problems=(refusal(fault[2]),))
 
     def observe(self, ref: AttemptRef) -> Observation:
         if self._meet("observe", ref) is not None:
@@ -398,7 +398,7 @@ class FaultyDriver:
 
 _NOBODY = AttemptRef("", "", 0, "")
 _UNREACHABLE = "The cluster does not answer."
-_READS = ("observe", "probe", "list", "owned_objects", "read_log", "rehearse")
+_READS = ("observe", "probe", "list", "owned_objects", "read_log", "dry_run")
 _SENT = {
     "KILL_BEFORE": signal.SIGKILL,
     "KILL_AFTER": signal.SIGKILL,

@@ -13,12 +13,12 @@ import pytest
 from gangline.drivers import registry
 from gangline.drivers.base import AttemptRef, Submission
 from gangline.drivers.kubernetes import manifests, mapping
-from gangline.drivers.kubernetes.access import Access, Options
+from gangline.drivers.kubernetes.access import ClusterCredentials, Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS as JOB_KINDS
 from gangline.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
-from gangline.drivers.local import planning, rendering, sandbox
+from gangline.drivers.local import plan_builder, rendering, sandbox
 from gangline.drivers.local.driver import LocalDriver
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.mapping import OURS, To
@@ -34,7 +34,7 @@ from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.typed import json_at, typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.selectors import tools as tool_links
-from workloads.services import data_volumes, freezing, retries, slots
+from workloads.services import data_volumes, retries, slots, snapshots
 
 
 class HasTables(Protocol):
@@ -56,7 +56,7 @@ NEW = SpecField("spotInstances", Kind.INTEGER, Ui("Spot", section="general"))
 WHOLE_WORKLOAD = frozenset(catalogue(WorkerSpec).keys() - catalogue(ReplicaSpec).keys())
 OF_LAUNCHER = frozenset({"launcher"})
 """Of one replica, which starts the others."""
-SOURCES = Path(planning.__file__).parent
+SOURCES = Path(plan_builder.__file__).parent
 SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.BOOLEAN: (True, False),
     Kind.INTEGER: (1, 2),
@@ -226,16 +226,18 @@ def _planned(path: str, value: Any, folder: Path) -> str:
     roots = (Path("/usr"), Path("/mnt"))
     # Container paths are of the sandbox.
     places = sandbox.Places(folder, roots=roots, sandboxed=path.startswith("storage."))
-    site = planning.Site(places, runtimes, Limits())
+    site = plan_builder.Site(places, runtimes, Limits())
     native = json.loads(json.dumps(LocalDriver(folder, "host-a").render(submission)))
-    return json.dumps(planning.build(site, ref, native), sort_keys=True)
+    return json.dumps(plan_builder.build(site, ref, native), sort_keys=True)
 
 
 def _manifest(path: str, value: Any, folder: Path) -> str:
     """The job as the API server would get it, each role's pod by its name."""
     submission = _submission(path, value)
     able = next(n for n in (PLAIN, *ADAPTERS) if path not in ADAPTERS[n].unsupported)
-    driver = KubernetesDriver(Client(Access("https://nowhere.invalid")), Options(scheduler=able))
+    driver = KubernetesDriver(
+        Client(ClusterCredentials("https://nowhere.invalid")), Options(scheduler=able)
+    )
     rendered = json.loads(json.dumps(driver.render(submission)))
     ref = AttemptRef("install-a", "w-1", 1, "gang", "ns", submission, rendered)
     job = manifests.job(ref)
@@ -375,7 +377,7 @@ def test_a_field_that_is_mapped_and_never_read_is_named(
 
 
 def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:
-    readers = (freezing, retries, tool_links, data_volumes)
+    readers = (snapshots, retries, tool_links, data_volumes)
     source = "".join(Path(reader.__file__ or "").read_text() for reader in readers)
     assert [path for path in sorted(OURS) if f'{path}"' not in source] == []
 
@@ -384,9 +386,9 @@ def test_every_word_of_a_plan_is_read(tmp_path: Path) -> None:
     """By the supervisors or by the driver, which find it in `plan.json` only."""
     plan = json.loads(_planned("command", "train", tmp_path))
     keys = {*plan, *plan["replicas"][0]}
-    readers = [path for path in SOURCES.rglob("*.py") if path.name != "planning.py"]
+    readers = [path for path in SOURCES.rglob("*.py") if path.name != "plan_builder.py"]
     text = "\n".join(path.read_text() for path in readers)
     # `planning.ref_of` reads back what `build` wrote.
-    text += "\n".join(re.findall(r"plan(\[\"\w+\"\])", (SOURCES / "planning.py").read_text()))
+    text += "\n".join(re.findall(r"plan(\[\"\w+\"\])", (SOURCES / "plan_builder.py").read_text()))
     read = set(re.findall(r"\[[\"'](\w+)[\"']\]|\.get\([\"'](\w+)[\"']", text))
     assert sorted(keys - {word for pair in read for word in pair}) == []

@@ -12,8 +12,8 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts, FieldNote, Runtime
 from gangline.drivers.local import capacity, sandbox
 from gangline.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.local.dry_run import dry_run
 from gangline.drivers.local.expansion import expand
-from gangline.drivers.local.rehearsing import rehearse
 from gangline.spec.problems import Problem, Role
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
@@ -306,7 +306,7 @@ def test_a_dry_run_finds_the_programs_that_the_launch_finds(tmp_path: Path) -> N
     def wrong(program: str) -> list[str]:
         half = {"runtime": "lab", "command": [program]}
         native = {"framework": "PyTorch", "worker": half}
-        found = rehearse(native, tmp_path, {"lab": python})
+        found = dry_run(native, tmp_path, {"lab": python})
         return [problem.path for problem in found.problems]
 
     assert wrong("python") == wrong("python3") == wrong("ls") == []

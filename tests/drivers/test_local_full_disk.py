@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.local.shim import ending, files
+from gangline.drivers.local.shim import files, gang_end
 from gangline.drivers.local.shim.gang import Gang
 
 PLAN = {"replicas": [{"name": "worker-0"}], "grace": 30, "ranks": [], "marks": {}}
@@ -54,8 +54,8 @@ def test_a_failure_is_told_once_there_is_room(
     disk.full_for = 3
     gang = Gang(str(tmp_path), PLAN, "worker-0")
     assert not gang.fail("Exited with code 5."), "a shim that still watches is not held up"
-    assert ending.read(str(tmp_path)) is None
+    assert gang_end.read(str(tmp_path)) is None
     gang.fail_for_good("Exited with code 5.")
-    end = ending.read(str(tmp_path))
+    end = gang_end.read(str(tmp_path))
     assert end is not None
     assert end["reason"] == "Exited with code 5."

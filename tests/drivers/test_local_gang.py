@@ -10,7 +10,7 @@ import pytest
 
 from gangline.drivers.base import AttemptRef, ObservedState, Refused, ReplicaState
 from gangline.drivers.local.driver import LocalDriver, Options
-from gangline.drivers.local.shim import ending
+from gangline.drivers.local.shim import gang_end
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
 
@@ -250,7 +250,7 @@ def test_mpirun_starts_the_workers_as_its_children(cluster: LocalCluster) -> Non
 def test_what_comes_too_late_says_why_it_never_started(
     end: dict[str, str] | None, reason: str
 ) -> None:
-    assert ending.never_started_because(end) == reason
+    assert gang_end.never_started_because(end) == reason
 
 
 def kvstore(cluster: LocalCluster, script: str) -> AttemptRef:

@@ -8,7 +8,7 @@ import pytest
 from gangline.drivers.base import AttemptRef, ObservedState
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.shim.sampler import parsed
-from gangline.drivers.metrics.reading import Series, read
+from gangline.drivers.metrics.reader import Series, read
 from tests.support.local_cluster import LocalCluster
 
 MEBI = 2**20

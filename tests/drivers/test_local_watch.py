@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gangline.drivers.base import Observation, ObservedState
-from gangline.drivers.local import watching
+from gangline.drivers.local import watcher as module
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.run_folder import RunFolder
 from tests.support.local_cluster import LocalCluster
@@ -72,13 +72,13 @@ def test_a_lost_bell_costs_one_look(cluster: LocalCluster) -> None:
         heard = watcher.heard(ObservedState.SUCCEEDED)
     ended = cluster.driver.observe(ref).ended_at
     assert ended is not None
-    assert heard - ended.timestamp() < watching.SCAN_EVERY + 1
+    assert heard - ended.timestamp() < module.SCAN_EVERY + 1
 
 
 def test_an_end_is_told_twice_in_case_the_first_telling_was_overtaken(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "REPEAT_EVERY", 0.1)
+    monkeypatch.setattr(module, "REPEAT_EVERY", 0.1)
     with Watcher(cluster.driver) as watcher:
         cluster.start("true")
         wait_for(lambda: _ends(watcher) == 2)
@@ -116,7 +116,7 @@ def test_a_newer_watcher_takes_the_bell_and_both_see_everything(cluster: LocalCl
 
 def test_many_attempts_are_told_as_they_are_found(tmp_path: Path) -> None:
     """Whoever watches holds a lease, and must not wait for a look at all of them."""
-    for number in range(2 * watching.BATCH + 50):
+    for number in range(2 * module.BATCH + 50):
         (tmp_path / "runs" / str(uuid.UUID(int=number)) / "1").mkdir(parents=True)
     looks: list[str] = []
     told_all: list[int] = []
@@ -128,11 +128,11 @@ def test_many_attempts_are_told_as_they_are_found(tmp_path: Path) -> None:
     def all_told() -> None:
         told_all.append(len(looks))
 
-    batches = watching.watch(tmp_path, lambda folder: True, look, all_told)
-    assert len(next(batches)) == len(looks) == watching.BATCH
-    assert len(next(batches)) == watching.BATCH
+    batches = module.watch(tmp_path, lambda folder: True, look, all_told)
+    assert len(next(batches)) == len(looks) == module.BATCH
+    assert len(next(batches)) == module.BATCH
     assert len(next(batches)) == 50
     assert told_all == []
     next(batches)
     batches.close()  # type: ignore[attr-defined]
-    assert told_all == [2 * watching.BATCH + 50]
+    assert told_all == [2 * module.BATCH + 50]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from gangline.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.drivers.looking import Looker
+from gangline.drivers.observation_queue import Looker
 from tests.support.waiting import wait_for
 
 

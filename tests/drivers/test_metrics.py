@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gangline.drivers.metrics.reading import read, together
-from gangline.drivers.metrics.recording import FILE, HEAD, MOST, RECORD, Rates, Recorder
+from gangline.drivers.metrics.reader import read, together
+from gangline.drivers.metrics.recorder import FILE, HEAD, MOST, RECORD, Rates, Recorder
 
 NOON = 1_750_000_000
 

@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from gangline.drivers import addresses
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.checks import State
-from gangline.drivers.trials import program, running
+from gangline.drivers.trials import program, runner
 from gangline.drivers.trials.places import Bucket, Outcome, Place, Registry, Repository
 from tests.support import registries, repositories
 from tests.support import s3 as buckets
@@ -29,12 +29,12 @@ from tests.support.s3 import S3Server
 from tests.support.ssh_server import SshServer
 from tests.support.waiting import wait_for
 
-HERE = Reach(addresses.networks("127.0.0.1/32"))
+HERE = AllowedAddresses(addresses.networks("127.0.0.1/32"))
 NAME, ELSEWHERE = "data.lab.example.org", "127.0.0.2"
 SECRET = registries.PASSWORD
 
 
-def tried(place: Place, reach: Reach = HERE) -> Outcome:
+def tried(place: Place, reach: AllowedAddresses = HERE) -> Outcome:
     """In this process: what it dials can be seen."""
     outcome = program.tried(place, reach)
     assert SECRET not in json.dumps(outcome.as_json())
@@ -136,7 +136,7 @@ def test_a_repository_over_ssh(ssh_server: SshServer, tmp_path: Path) -> None:
     assert tried(Repository(here, key=stranger.export_private_key().decode())).code == "refused"
     locked = stranger.export_private_key("pkcs8-pem", passphrase=SECRET).decode()
     assert tried(Repository(here, key=locked)).code == "key_unread"
-    assert tried(Repository(here, key=key), Reach()).code == "address"
+    assert tried(Repository(here, key=key), AllowedAddresses()).code == "address"
 
 
 @pytest.mark.needs_s3
@@ -158,7 +158,7 @@ def _bucket_of(server: S3Server) -> None:
     assert code("sets", key=SECRET) == "refused"
     assert code("sets", key_id="nobody") == "refused"
     assert code("sets", "", "") == "login"
-    assert tried(Bucket(server.url, "sets"), Reach()).code == "address"
+    assert tried(Bucket(server.url, "sets"), AllowedAddresses()).code == "address"
 
 
 def test_what_is_no_service_of_the_kind(repository: repositories.Repository) -> None:
@@ -179,7 +179,7 @@ def test_a_login_at_a_registry(tmp_path: Path, way: str) -> None:
         assert tried(Registry(server, "ada", "other")).code == "refused"
         assert tried(Registry(server, "eve", SECRET)).code == "refused"
         assert tried(Registry(f"{server}/team/images", "ada", SECRET)).code == "registry"
-        assert tried(Registry(server, "ada", SECRET), Reach()).code == "address"
+        assert tried(Registry(server, "ada", SECRET), AllowedAddresses()).code == "address"
         assert tried(Registry(server, "ada", SECRET, "")).code == "registry"
         assert tried(Registry(server, "ada", "other", "")).code == "refused"
         assert tried(Registry(server, "ada", SECRET, "team/none")).code == "no_repository"
@@ -331,7 +331,7 @@ def test_the_program_ends_in_time_and_shows_no_login(
     ended: list[Outcome] = []
     place = Repository(repository.url, user="ada", password=SECRET)
     thread = threading.Thread(
-        target=lambda: ended.append(running.outcome_of(place, HERE, seconds=3))
+        target=lambda: ended.append(runner.outcome_of(place, HERE, seconds=3))
     )
     started = time.monotonic()
     thread.start()
@@ -353,10 +353,12 @@ def test_the_program_answers_as_the_trial_does(
     repository.login = ("ada", SECRET)
     repository.commit("one")
     place = Repository(repository.url, user="ada", password=SECRET)
-    assert running.outcome_of(place, HERE).code == "repository"
-    assert running.outcome_of(place, Reach()).code == "address"
-    own = Reach(HERE.admitted, (("127.0.0.1", int(repository.url.split(":")[2].split("/")[0])),))
-    assert running.outcome_of(place, own).code == "address"
+    assert runner.outcome_of(place, HERE).code == "repository"
+    assert runner.outcome_of(place, AllowedAddresses()).code == "address"
+    own = AllowedAddresses(
+        HERE.admitted, (("127.0.0.1", int(repository.url.split(":")[2].split("/")[0])),)
+    )
+    assert runner.outcome_of(place, own).code == "address"
     assert SECRET not in caplog.text
     assert SECRET not in repr(place)
 
@@ -379,4 +381,4 @@ def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> N
 
 def _programs() -> list[psutil.Process]:
     children = psutil.Process().children()
-    return [one for one in children if running.PROGRAM in one.cmdline()]
+    return [one for one in children if runner.PROGRAM in one.cmdline()]

@@ -111,14 +111,14 @@ def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
     page.locator('[name="workload.name"]').fill("digits")
     press(page, "Continue to workers", "workers")
     fill_workers(page)
-    page.locator(f"{COMPUTE}gpuDevicesRequest\"]").fill("1")
-    sharing = page.locator(f"{COMPUTE}gpuRequestType\"]")
+    page.locator(f'{COMPUTE}gpuDevicesRequest"]').fill("1")
+    sharing = page.locator(f'{COMPUTE}gpuRequestType"]')
     portion = page.get_by_test_id("f-worker.compute.gpuPortionRequest").locator("input").first
     sharing.select_option("portion")
     portion.fill("25")
     sharing.select_option("memory")
     expect(portion).not_to_be_visible()
-    page.locator(f"{COMPUTE}gpuMemoryRequest\"]").fill("500")
+    page.locator(f'{COMPUTE}gpuMemoryRequest"]').fill("500")
     for fold in page.locator("details:not([open]) > summary").all():
         fold.click()
     page.get_by_role("button", name="Add tool").click()
@@ -131,7 +131,9 @@ def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
     api = ApiClient(world, "researcher-vision")
     for path, texts in LIMITS.items():
         said = page.locator(f"#f-worker-{path}-e")
-        answer = api.post("workloads/distributed", world.spec_body(**{path: int(texts[-1])}))
+        body = world.spec_body()
+        body["spec"] |= {path: int(texts[-1])}
+        answer = api.post("workloads/distributed", body)
         expect(said).to_contain_text(answer.json()["problems"][0]["message"])
     port = page.get_by_test_id("f-worker.ports")
     expect(port).to_contain_text("30000")

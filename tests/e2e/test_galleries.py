@@ -227,11 +227,16 @@ def test_acf04_acf21_aca06_a_credential_made_in_the_form_is_never_seen(
     page.wait_for_url(CREATED)
     for tab in ("/spec", "/events"):
         page.goto(page.url.split("?")[0].removesuffix("/spec") + tab)
-    for credential in Credential.objects.all():
+    for kept_one in Credential.objects.all():
         for screen in ("", "/edit", "/delete"):
-            page.goto(f"/credentials/{credential.pk}{screen}")
-            expect(page.get_by_role("heading", level=1)).to_contain_text(credential.name)
-    for screen in ("/credentials", "/credentials?format=csv", "/audit", "/api/v1/asset/credentials"):
+            page.goto(f"/credentials/{kept_one.pk}{screen}")
+            expect(page.get_by_role("heading", level=1)).to_contain_text(kept_one.name)
+    for screen in (
+        "/credentials",
+        "/credentials?format=csv",
+        "/audit",
+        "/api/v1/asset/credentials",
+    ):
         page.request.get(screen)
     page.goto("/credentials")
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")

@@ -24,7 +24,7 @@ from gangline.lib.yaml_text import read
 from gangline.policies.document import InvalidPolicy, rules_of
 from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, inherited_values, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.policies.services import save
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import WORKERS_ONLY
@@ -40,10 +40,10 @@ from tests.support.examples import examples
 from tests.support.inside import served
 from tests.support.world import World
 from workloads.services import bodies, submission
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.programs import command_line
 from workloads.wizard.state import DraftState
-from workloads.wizard.yaml_reading import PostedYaml
+from workloads.wizard.yaml_input import PostedYaml
 
 FRAMEWORK = "distributedFramework"
 FIELDS = {
@@ -204,9 +204,9 @@ def whole(problems: Iterable[Problem]) -> list[tuple[str, ...]]:
 def by_written_form(world: World, text: str) -> list[tuple[str, ...]]:
     """What the form says of a draft into which ``text`` was written as YAML."""
     actor, draft = world.actor("researcher-vision"), uuid4()
-    empty = Desk(actor, draft, DraftState())
+    empty = WizardContext(actor, draft, DraftState())
     written = PostedYaml(empty, text).change(DraftState())
-    told = Desk(actor, draft, written).preview
+    told = WizardContext(actor, draft, written).preview
     assert told is not None
     return whole(told.problems)
 

@@ -31,10 +31,10 @@ from tests.support.world import IMAGE, World
 from workloads.models import Workload
 from workloads.services import bodies, submission
 from workloads.wizard import creation, drafts
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.programs import command_line
 from workloads.wizard.state import DraftState
-from workloads.wizard.yaml_reading import PostedYaml
+from workloads.wizard.yaml_input import PostedYaml
 
 PERSON, URL = "researcher-vision", "http://testserver"
 Way = Callable[[World, dict[str, Any], Path], object]
@@ -70,7 +70,7 @@ def by_command_line(world: World, body: dict[str, Any], folder: Path) -> object:
 def by_form(world: World, body: dict[str, Any], folder: Path) -> object:
     actor, draft = world.actor(PERSON), uuid4()
     text = yaml.safe_dump(body, allow_unicode=True, sort_keys=False)
-    state = PostedYaml(Desk(actor, draft, DraftState()), text).change(DraftState())
+    state = PostedYaml(WizardContext(actor, draft, DraftState()), text).change(DraftState())
     drafts.start(owner=actor.user, draft_id=draft, state=state, steps=("setup", "workers"))
     return creation.create(actor=actor, draft_id=draft)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gangline.forms.fields import FieldView
-from gangline.spec_forms.gestures import Gesture, edited
+from gangline.spec_forms.form_actions import FormAction, edited
 from gangline.spec_forms.raw import RoleInputs
 from gangline.spec_forms.spec_form import RoleForm
 from tests.forms.test_spec_form import form, posted
@@ -28,7 +28,7 @@ def said(made: RoleForm, inputs: RoleInputs) -> list[str] | None:
 
 def press(made: RoleForm, inputs: RoleInputs, verb: str, name: str) -> RoleInputs:
     row = next(item.row_id for item in pools(made, inputs).items if item.key == name)
-    return edited(made, inputs, Gesture(verb, f"{LIST}~{row}"))[0]
+    return edited(made, inputs, FormAction(verb, f"{LIST}~{row}"))[0]
 
 
 def sent(made: RoleForm, inputs: RoleInputs) -> RoleInputs:
@@ -70,7 +70,7 @@ def test_one_that_was_left_out_comes_back_to_its_place() -> None:
     without = sent(made, press(made, RoleInputs(), "remove", "h100"))
     assert said(made, without) == ["a100", "default"]
     row = next(item.row_id for item in pools(made, without).items if item.removed)
-    back, _ = edited(made, without, Gesture("restore", f"{LIST}~{row}"))
+    back, _ = edited(made, without, FormAction("restore", f"{LIST}~{row}"))
     assert set(names(made, back)) == {"h100", "a100", "default"}
 
 
@@ -78,7 +78,7 @@ def test_a_reset_gives_the_order_of_the_project_back() -> None:
     made = form(policy=POLICY)
     moved = press(made, RoleInputs(), "up", "default")
     assert pools(made, moved).can_reset
-    reset, _ = edited(made, moved, Gesture("reset", LIST))
+    reset, _ = edited(made, moved, FormAction("reset", LIST))
     assert names(made, reset) == ["h100", "a100", "default"]
     assert not pools(made, reset).can_reset
 

@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, inherited_values
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.base import Restricted
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role

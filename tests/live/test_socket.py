@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from gangline.access.models import AccessRule
 from gangline.accounts.models import User
 from gangline.accounts.services import rights_changed
-from gangline.live import bell, consumers, hub
+from gangline.live import consumers, hub, notify
 from tests.support.engine import new_workload
 from tests.support.sockets import Socket, in_database, page_of
 from tests.support.world import IMAGE, World, make_world
@@ -372,7 +372,7 @@ async def test_a_lost_doorbell_costs_one_poll(
 ) -> None:
     """R12: the hub reads the heads itself."""
     monkeypatch.setattr(hub, "POLL_SECONDS", 0.4)
-    monkeypatch.setattr(bell, "announce", lambda project, seq: None)
+    monkeypatch.setattr(notify, "announce", lambda project, seq: None)
     async with page_of(place.researcher) as page:
         await page.hello(ids=place.vision)
         await place.toggle(place.vision[0])

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from gangline.clusters.connections import site
-from gangline.drivers.kubernetes import manifests, placing
+from gangline.drivers.kubernetes import manifests, node_labels
 from gangline.policies.selectors import effective_for
 from gangline.resources.services import make
 from gangline.settings.catalogue import NODE_TYPE_LABEL, declared
@@ -111,7 +111,7 @@ def test_the_label_of_node_types_is_the_administrators(world: World) -> None:
     turn(NODE_TYPE_LABEL, "run.ai/type")
     assert site().node_type == "run.ai/type"
     nodes = [{"metadata": {"labels": {"run.ai/type": "dgx", NODE_TYPE_LABEL.default: "p5"}}}]
-    assert placing.suggestions(nodes, site().node_type)["nodeType"] == ["dgx"]
+    assert node_labels.suggestions(nodes, site().node_type)["nodeType"] == ["dgx"]
     wanted = goldens.submission(nodeType="dgx", nodeAffinityRequired=[], nodePools=[])
     rendered = manifests.render(wanted, "plain", node_type=site().node_type)
     text = json.dumps(rendered["job"])

@@ -6,8 +6,8 @@ import pytest
 
 from gangline.clusters import checks, credentials
 from gangline.clusters.models import Cluster
-from gangline.drivers.kubernetes import probing
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import probe
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.resources.services import make
 from tests.support.api_server import TOKEN, Script, answering
 from tests.support.world import World
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 NODE = {"metadata": {"name": "n"}, "status": {"conditions": "Ready", "allocatable": {"cpu": "1"}}}
 
 
-def looked_at(access: Access) -> Cluster:
+def looked_at(access: ClusterCredentials) -> Cluster:
     """A cluster after its check."""
     cluster: Cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
     credentials.store(cluster, access, by=None)
@@ -53,8 +53,8 @@ def test_a_check_that_breaks_says_so_and_has_ended(
     def broken(*arguments: Any, **named: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(probing, "probe", broken)
-    cluster = looked_at(Access("https://127.0.0.1:9", token=TOKEN))
+    monkeypatch.setattr(probe, "probe", broken)
+    cluster = looked_at(ClusterCredentials("https://127.0.0.1:9", token=TOKEN))
     seen = checks.progress(cluster)
     assert seen is not None
     assert (seen.is_running, seen.broke_off) == (False, False)

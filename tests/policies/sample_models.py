@@ -8,7 +8,7 @@ from pydantic import Field
 from gangline.policies.document import InvalidPolicy, PolicyDocument
 from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.policies.wording import line_of
 from gangline.spec.base import Default, ItemKey, Only, SpecModel, Ui
 from gangline.spec.sources import Value

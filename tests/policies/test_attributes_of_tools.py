@@ -4,7 +4,7 @@ import pytest
 
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Value
 from gangline.spec.values import flatten

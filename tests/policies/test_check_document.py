@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from gangline.policies.checking import check_document
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
+from gangline.policies.validation import check_document
 from gangline.policies.wording import line_of
 from tests.policies.sample_models import SAMPLE, layered
 

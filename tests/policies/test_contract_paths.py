@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gangline.policies.document import ALL_RULES, InvalidPolicy, fields_of, rules_of
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC

@@ -15,7 +15,7 @@ from gangline.policies.document import (
     fields_of,
     rules_of,
 )
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.policies.wording import sentence as worded
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role

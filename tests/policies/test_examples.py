@@ -7,7 +7,7 @@ import pytest
 from gangline.policies.document import Imposable
 from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.problems import Role
 from gangline.spec.sources import Value
 

@@ -7,7 +7,7 @@ import pytest
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.gpu_caps import is_gpu
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.sources import Value
 

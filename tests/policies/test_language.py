@@ -2,11 +2,11 @@
 
 import pytest
 
-from gangline.policies.checking import check_document, check_imposed
 from gangline.policies.document import Imposable, InvalidPolicy
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
+from gangline.policies.validation import check_document, check_imposed
 from gangline.policies.wording import line_of
 from gangline.spec.problems import Role
 from gangline.spec.sources import Value

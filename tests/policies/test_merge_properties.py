@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gangline.policies.checking import check_document
 from gangline.policies.document import PolicyDocument
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, resolve
 from gangline.policies.rules import FieldRule, breaches
+from gangline.policies.validation import check_document
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Source, Value, copy_source, template_source

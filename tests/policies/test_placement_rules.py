@@ -4,7 +4,7 @@ from typing import Any
 
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.sources import Value
 

@@ -6,7 +6,7 @@ import pytest
 
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, inherited_values, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.problems import Role
 from gangline.spec.sources import DEFAULT, Value
 from gangline.spec.workload import WAITING

@@ -7,7 +7,7 @@ import pytest
 from gangline.policies.document import InvalidPolicy
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
-from gangline.policies.reading import parse
+from gangline.policies.parser import parse
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.sources import Value
 

@@ -12,7 +12,7 @@ from channels.layers import channel_layers
 from django.test import override_settings
 
 from gangline.accounts.models import User
-from gangline.live import bell, feeds, hub
+from gangline.live import feeds, hub, notify
 from gangline.live.feeds import Delta, View
 from scripts import services
 from tests.support.tcpx import Proxy, proxy
@@ -90,7 +90,7 @@ def over_redis(broker: services.Redis, between: Proxy) -> Iterator[None]:
 def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
     made = Rows()
     monkeypatch.setitem(feeds._feeds, "rows", made)
-    monkeypatch.setattr(bell, "_sender", bell._Sender())
+    monkeypatch.setattr(notify, "_sender", notify._Sender())
     # No database here, and nobody whose rights change.
     monkeypatch.setattr(hub, "_auth_versions", lambda users: dict.fromkeys(users, 1))
     return made
@@ -121,7 +121,7 @@ def _announce(rows: Rows, head: int) -> float:
     """Commit a change and ring, as a request does; returns how long that took."""
     rows.head = head
     began = time.monotonic()
-    bell.announce(SCOPE, head)
+    notify.announce(SCOPE, head)
     return time.monotonic() - began
 
 
@@ -167,7 +167,7 @@ async def test_after_flushall_the_hub_joins_again(
 async def test_without_redis_nobody_waits_and_pages_poll(
     page: Page, broker: services.Redis, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bell, "PAUSE_SECONDS", 0.2)
+    monkeypatch.setattr(notify, "PAUSE_SECONDS", 0.2)
     await _listening(broker)
     broker.process.kill()
     broker.process.wait()

@@ -81,7 +81,7 @@ CREATED_ELSEWHERE = {
     ("platform/gangline/clusters/storage.py", "StorageClass"): "what a look at the cluster finds",
     ("platform/gangline/organization/forms.py", "NodePool"): "never saved: a form's empty row",
     ("platform/gangline/organization/forms.py", "Project"): "never saved: a form's empty row",
-    ("workloads/api/listing.py", "Cluster"): "never saved: what a link is made of",
+    ("workloads/api/workload_list.py", "Cluster"): "never saved: what a link is made of",
 }
 """File and model of a resource that is made beside `resources.services`, and why."""
 

@@ -6,8 +6,8 @@ from typing import Any
 from gangline.resources.services import make
 from gangline.spec.sources import Value, asset_source
 from tests.support.world import IMAGE, World
-from workloads.services.asking import SubmissionRequest
 from workloads.services.submission import submit
+from workloads.services.submission_types import SubmissionRequest
 
 from .sample import Sample
 

@@ -12,7 +12,7 @@ from gangline.resources.services import make
 from tests.support.api import ApiClient
 from tests.support.world import IMAGE, World
 from workloads.models import Workload
-from workloads.services import judging
+from workloads.services import validation
 
 pytestmark = pytest.mark.django_db
 SUBMIT = "workloads/distributed"
@@ -153,7 +153,7 @@ def test_row_67_nothing_is_patched(
 def test_row_70_a_policy_saved_in_between_is_obeyed(
     world: World, researcher: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = judging.judge
+    real = validation.validate_submission
     saved: list[Policy] = []
 
     def judge_then_tighten(*args: Any, **more: Any) -> Any:

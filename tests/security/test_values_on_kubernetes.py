@@ -15,7 +15,7 @@ from django.conf import settings
 from gangline.clusters import credentials
 from gangline.clusters.models import Cluster
 from gangline.drivers.base import Submission
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.lib.sealing import KeyFile
 from gangline.spec.catalogue import Kind, catalogue
@@ -60,7 +60,9 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     facts = {"version": "v1.36.3", "frameworks": offers, "runtimes": [], "detail": detail}
     Cluster.objects.filter(pk=world.cluster.pk).update(kind="kubernetes", host_id="", facts=facts)
     world.cluster.refresh_from_db()
-    credentials.store(world.cluster, Access("https://192.0.2.7:6443", token=TOKEN), by=None)
+    credentials.store(
+        world.cluster, ClusterCredentials("https://192.0.2.7:6443", token=TOKEN), by=None
+    )
     return world
 
 

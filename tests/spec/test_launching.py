@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gangline.spec.frameworks import framework_of
-from gangline.spec.launching import (
+from gangline.spec.launcher_commands import (
     choice_problems,
     interpreter,
     launch_problem,

@@ -197,8 +197,8 @@ def test_the_watcher_is_for_production_only() -> None:
 def test_the_templates_of_the_demo_are_accepted_by_their_own_policy() -> None:
     """Each may be created by the researcher, in both projects, as it is."""
     from gangline.access.actor import Actor
-    from workloads.services.asking import SubmissionRequest
     from workloads.services.submission import preview
+    from workloads.services.submission_types import SubmissionRequest
 
     demo.load()
     actor = Actor(user=User.objects.get(username=demo.RESEARCHER), channel="form")

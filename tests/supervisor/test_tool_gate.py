@@ -22,7 +22,7 @@ from gangline.supervisor.tool_gate import Gate
 from tests.support.world import World, make_world
 from workloads.models import Attempt, ToolPass, Workload
 from workloads.selectors import tools
-from workloads.services import bodies, judging, tool_access
+from workloads.services import bodies, tool_access, validation
 
 RESEARCHER, OTHER = "researcher-vision", "viewer-vision"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -312,7 +312,7 @@ def test_an_ingress_is_told_what_the_door_decides(
 @pytest.mark.parametrize("said", [5, "board", [5], {"board": {}}], ids=str)
 def test_what_is_no_list_of_tools_is_a_problem_and_stops_nothing(world: World, said: Any) -> None:
     user, body = world.people[RESEARCHER], world.spec_body(exposedUrls=said)
-    judged = judging.judge(user, bodies.read(user, body))
+    judged = validation.validate_submission(user, bodies.read(user, body))
     assert judged.problems
     assert not [one for one in judged.advice if one.path.startswith("exposedUrls")]
 
@@ -333,7 +333,7 @@ def test_one_is_warned_before_locking_oneself_out(
     said = [{"name": "board", "container": 9000, **access}]
     body = world.spec_body(exposedUrls=said)
     user = world.people[RESEARCHER]
-    advice = judging.judge(user, bodies.read(user, body)).advice
+    advice = validation.validate_submission(user, bodies.read(user, body)).advice
     found = [one.sentence for one in advice if one.path.startswith("exposedUrls")]
     assert len(found) == len(words)
     assert all(sentence.startswith(word) for sentence, word in zip(found, words, strict=True))

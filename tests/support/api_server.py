@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gangline.drivers.kubernetes import permissions
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 
 from .certificates import Pair, pair
 
@@ -91,7 +91,7 @@ class Script:
 
 
 @contextmanager
-def answering(script: Script, certificate: Pair | None = None) -> Iterator[Access]:
+def answering(script: Script, certificate: Pair | None = None) -> Iterator[ClusterCredentials]:
     """Serve ``script`` on a loopback port; gives how to get there."""
     own = certificate or pair("127.0.0.1", server=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -106,7 +106,9 @@ def answering(script: Script, certificate: Pair | None = None) -> Iterator[Acces
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        yield Access(f"https://127.0.0.1:{server.server_port}", own.certificate, token=TOKEN)
+        yield ClusterCredentials(
+            f"https://127.0.0.1:{server.server_port}", own.certificate, token=TOKEN
+        )
     finally:
         server.shutdown()
         thread.join()

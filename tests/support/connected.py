@@ -5,7 +5,7 @@ from typing import Any
 
 from django.test import Client
 
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from tests.support.world import World
 
 SECRET = "s3cr3t-CANARY-t0ken"
@@ -20,7 +20,7 @@ def browser(world: World, person: str = "administrator") -> Client:
     return world.client(person)
 
 
-def by_token(access: Access, token: str = SECRET) -> dict[str, str]:
+def by_token(access: ClusterCredentials, token: str = SECRET) -> dict[str, str]:
     return {
         "way": "token", "server": access.server, "authority": access.certificate_authority,
         "token": token,

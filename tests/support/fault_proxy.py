@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 
 from .certificates import Pair, pair
 from .upstream import Upstream, shut
@@ -152,7 +152,7 @@ class _Plan:
 class FaultProxy:
     """Made by `fault_proxy`. Methods may be called from any thread."""
 
-    target: Access
+    target: ClusterCredentials
     certificate: Pair
     requests: list[Request] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
@@ -172,7 +172,7 @@ class FaultProxy:
         self.accept()
 
     @property
-    def access(self) -> Access:
+    def access(self) -> ClusterCredentials:
         """How to reach the cluster through the proxy, as the same user."""
         return replace(
             self.target,
@@ -360,7 +360,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def fault_proxy(target: Access) -> Iterator[FaultProxy]:
+def fault_proxy(target: ClusterCredentials) -> Iterator[FaultProxy]:
     """A proxy before ``target`` for the length of a block."""
     made = FaultProxy(target, pair("127.0.0.1", server=True))
     try:

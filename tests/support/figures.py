@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from gangline.drivers.metrics.recording import Recorder
+from gangline.drivers.metrics.recorder import Recorder
 from workloads.models import Workload
 
 MEBI = 2**20

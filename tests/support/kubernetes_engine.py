@@ -19,7 +19,7 @@ from gangline.clusters import credentials
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.drivers.kubernetes import labels, log_collector
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.organization.models import Project
@@ -35,7 +35,7 @@ from tests.support.waiting import wait_for
 from workloads import refs
 from workloads.models import Workload
 from workloads.services import submission
-from workloads.services.asking import SubmissionRequest
+from workloads.services.submission_types import SubmissionRequest
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
 
@@ -150,7 +150,7 @@ def engine_on(
         remove(made)
 
 
-def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngine:
+def make(bed: Bed, owner: User, access: ClusterCredentials | None = None) -> KubernetesEngine:
     """Found an installation whose cluster is the bed, as the user of the shipped roles.
 
     ``access``: another way there, such as through a proxy that fails.

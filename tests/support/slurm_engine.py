@@ -14,7 +14,7 @@ from gangline.clusters import credentials
 from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
-from gangline.drivers.slurm.access import Access
+from gangline.drivers.slurm.access import ClusterCredentials
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.resources import services as resources
@@ -161,7 +161,7 @@ def make(lab: Lab) -> SlurmEngine:
     runs = lab.folder / "runs" / secrets.token_hex(4)
     cluster.config = {"folder": str(runs), "config": str(lab.config)}
     cluster.save(update_fields=["config"])
-    credentials.store(cluster, Access(), by=None)
+    credentials.store(cluster, ClusterCredentials(), by=None)
     refresh(cluster)
     assert cluster.health == "Connected", cluster.health_reason
     department = resources.make("department", cluster=cluster, name="research")

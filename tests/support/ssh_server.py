@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from gangline.drivers.slurm.access import SSH, Access
+from gangline.drivers.slurm.access import SSH, ClusterCredentials
 from tests.support.waiting import wait_for
 
 SSHD = "/usr/sbin/sshd"
@@ -24,7 +24,7 @@ class SshServer:
 
     folder: Path
     port: int
-    access: Access
+    access: ClusterCredentials
     process: subprocess.Popen[bytes]
 
     def let_in(self, public: str) -> None:
@@ -66,7 +66,7 @@ def running(folder: Path) -> Iterator[SshServer]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    access = Access(
+    access = ClusterCredentials(
         SSH, "127.0.0.1", port, getpass.getuser(), user.export_private_key().decode(), public,
         host.export_public_key().decode().strip(),
     )  # fmt: skip

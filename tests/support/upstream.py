@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from gangline.drivers.kubernetes.access import Access, trusting
+from gangline.drivers.kubernetes.access import ClusterCredentials, trusting
 
 SECONDS = 330.0
 """Longer than any watch that a client asks for."""
@@ -16,7 +16,7 @@ SECONDS = 330.0
 class Upstream:
     """May be asked from any thread."""
 
-    def __init__(self, target: Access) -> None:
+    def __init__(self, target: ClusterCredentials) -> None:
         parts = urlsplit(target.server)
         self._host, self._port = parts.hostname or "", parts.port
         self._trust = trusting(target)

@@ -1,7 +1,7 @@
 """What can be sorted by is declared once, with its words, and led by an index."""
 
 from workloads import tables
-from workloads.api.listing import SORTS
+from workloads.api.workload_list import SORTS
 from workloads.models import Workload
 
 

@@ -17,8 +17,8 @@ from tests.support.engine import Engine, current_attempt, new_workload
 from tests.support.world import World, make_world
 from workloads.models import Attempt, Workload
 from workloads.services import admission, intents, slots, submission
-from workloads.services.asking import SubmissionRequest
 from workloads.services.reconcile import reconcile
+from workloads.services.submission_types import SubmissionRequest
 from workloads.wording import SLOTS_NEVER, SLOTS_WAIT
 
 pytestmark = pytest.mark.postgres

@@ -14,9 +14,9 @@ from tests.drivers.kubernetes import raw
 from tests.support.example_gangs import SYSTEM_PYTHON
 from tests.support.local_cluster import LocalCluster
 from workloads.causes import BY_CODE, EXIT_CODE, SHOWN, Finding, LogLine, find
-from workloads.logs import merging
-from workloads.logs.cleaning import plain
+from workloads.logs import merge
 from workloads.logs.records import Source
+from workloads.logs.sanitizer import plain
 
 CUDA = (
     "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.79 GiB total "
@@ -51,7 +51,7 @@ def found(cluster: LocalCluster, command: str, **more: Any) -> Finding:
     def read(offset: int, limit: int) -> LogChunk:
         return cluster.driver.read_log(ref, "worker-0", offset, limit)
 
-    window = merging.tail([Source("worker-0", read)], 200)
+    window = merge.tail([Source("worker-0", read)], 200)
     assert window.has_ended
     lines = [LogLine(n.id, n.stream.decode(), plain(n.words)) for n in window.lines]
     return find(lines, told=replica.reason_code, exit_code=replica.exit_code)

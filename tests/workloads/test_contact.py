@@ -156,7 +156,7 @@ def test_a_rest_that_the_cluster_asked_for_outlives_a_moment_without_contact(
     assert cluster_contact.heard(cluster)
     cluster.refresh_from_db()
     assert (cluster.failures, cluster_contact.is_resting(cluster)) == (0, True)
-    Cluster.objects.filter(pk=cluster.pk).update(rests_until=None)
+    Cluster.objects.filter(pk=cluster.pk).update(backoff_until=None)
     for _ in range(cluster_contact.MOST_FAILURES):
         cluster_contact.lost(cluster.pk)
     cluster.refresh_from_db()

@@ -5,9 +5,9 @@ import pytest
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from workloads.services.admission import Standing
-from workloads.services.asking import Totals
 from workloads.services.forecast import forecast
 from workloads.services.slots import Need
+from workloads.services.submission_types import Totals
 
 LAB = {"admission": "cluster", "cpus": 64.0, "memory": 2**38, "gpus": []}
 

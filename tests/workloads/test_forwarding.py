@@ -11,8 +11,8 @@ import pytest
 from gangline.drivers.base import Refused
 from gangline.drivers.ports import SocketConnection
 from gangline.drivers.shells import REPLICA_ENDED, Ended, Output
-from workloads.terminals import forwarding
-from workloads.terminals.forwarding import CLOSE, DATA, END, HEAD, OPEN, Forwarding
+from workloads.terminals import port_forward
+from workloads.terminals.port_forward import CLOSE, DATA, END, HEAD, OPEN, Forwarding
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def test_connections_are_kept_apart_and_end_by_themselves() -> None:
         assert far.said == texts
         assert far.closed == dict.fromkeys(texts, "")
         line.close()
-        assert far.hear() == Ended(None, forwarding.CLOSED)
+        assert far.hear() == Ended(None, port_forward.CLOSED)
 
 
 def test_who_is_not_let_in_hears_why_and_the_others_go_on() -> None:
@@ -97,7 +97,7 @@ def test_who_is_not_let_in_hears_why_and_the_others_go_on() -> None:
     ("answer", "sent", "reason"),
     [
         (Refused(REPLICA_ENDED), frame(1, OPEN), REPLICA_ENDED),
-        (Refused("no"), frame(1, 9), forwarding.NONSENSE),
+        (Refused("no"), frame(1, 9), port_forward.NONSENSE),
     ],
 )
 def test_what_ends_all_of_it(answer: Refused, sent: bytes, reason: str) -> None:

@@ -17,7 +17,7 @@ from gangline.clusters.models import ClusterObject, ObjectState
 from gangline.clusters.objects import reconcile_due
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
-from gangline.drivers.kubernetes import pending, watching
+from gangline.drivers.kubernetes import pending_reasons, watcher
 from gangline.drivers.kubernetes.resources import NODES, PODS
 from gangline.drivers.kubernetes.schedulers.volcano import QUEUES
 from gangline.lib.problems import Refused
@@ -64,8 +64,8 @@ def _engine(
     bed: Bed, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> Iterator[KubernetesEngine]:
     """Reasons are looked for every second, so that a test need not wait for them."""
-    monkeypatch.setattr(watching, "EXPLAIN_EVERY", 1.0)
-    monkeypatch.setattr(pending, "ROOM_SECONDS", 1.0)
+    monkeypatch.setattr(watcher, "EXPLAIN_EVERY", 1.0)
+    monkeypatch.setattr(pending_reasons, "ROOM_SECONDS", 1.0)
     wait_for(lambda: _is_empty(bed), seconds=90, every=0.5, what="the test before to be gone")
     with kubernetes_engine.engine_on(bed, monkeypatch, settings) as engine:
         yield engine

@@ -21,7 +21,7 @@ from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
 from gangline.db import clock
 from gangline.db.models import Lease
-from gangline.drivers.kubernetes import following, labels, reflector
+from gangline.drivers.kubernetes import followed, labels, reflector
 from gangline.drivers.kubernetes.client import SILENCE_SECONDS
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import PODS
@@ -228,7 +228,7 @@ def test_f57_an_object_that_is_poison_is_stored_cleaned_and_the_watch_goes_on(
 def test_where_only_namespaces_may_be_followed_they_are(
     submitting: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOOK_EVERY", 0.5)
+    monkeypatch.setattr(followed, "LOOK_EVERY", 0.5)
     proxy.on("GET", EVERYWHERE, answers(403, _forbidden("pods")), times=float("inf"))
     engine = submitting
     with kubernetes_engine.at_work(engine):
@@ -248,7 +248,7 @@ def test_where_only_namespaces_may_be_followed_they_are(
 def test_a_right_that_is_taken_away_is_told_and_its_return_too(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((reflector, "FORBIDDEN_PAUSE"), (following, "LOOK_EVERY")):
+    for module, name in ((reflector, "FORBIDDEN_PAUSE"), (followed, "LOOK_EVERY")):
         monkeypatch.setattr(module, name, 0.5)
     engine = engine_by_proxy
     workload = engine.submit("digits")

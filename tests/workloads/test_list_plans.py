@@ -11,7 +11,7 @@ from gangline.tables.paging import page
 from gangline.tables.query import read
 from tests.support.world import World
 from workloads.models import Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 from workloads.tables import SORTS, WORKLOADS
 
 pytestmark = pytest.mark.postgres
@@ -35,7 +35,7 @@ def page_plan(address: str, projects: list[int], world: World) -> str:
         plans.append(plan(rows))
         return []
 
-    page(listing.listed(projects, query).fitting, query.order, size=50, values=note)
+    page(workload_list.listed(projects, query).fitting, query.order, size=50, values=note)
     return plans[0]
 
 
@@ -72,7 +72,7 @@ def test_a_page_narrowed_to_one_project_reads_that_project_alone(world: World) -
 
 
 def test_the_pills_of_one_project_are_counted_from_its_own_index(world: World) -> None:
-    one = listing.in_projects([world.vision.pk])
+    one = workload_list.in_projects([world.vision.pk])
     running = one.filter(status__in=["Running", "Degraded"]).order_by().values("pk")
     found = plan(running[:1001])
     # PostgreSQL chooses by the rows that are there.
@@ -80,11 +80,11 @@ def test_the_pills_of_one_project_are_counted_from_its_own_index(world: World) -
 
 
 def test_nobody_sees_workloads_of_no_project(world: World) -> None:
-    assert not listing.in_projects([]).exists()
+    assert not workload_list.in_projects([]).exists()
 
 
 def test_pills_are_counted_from_an_index(world: World) -> None:
-    projects = listing.in_projects([world.vision.pk, world.nlp.pk])
+    projects = workload_list.in_projects([world.vision.pk, world.nlp.pk])
     running = projects.filter(status__in=["Running", "Degraded"]).order_by().values("pk")
     found = plan(running[:1001])
     assert "Index" in found or "COVERING INDEX workload_by_status" in found

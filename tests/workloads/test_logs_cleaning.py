@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from workloads.logs.cleaning import clean, plain
 from workloads.logs.lines import Line
-from workloads.logs.presenting import row, rows_html
 from workloads.logs.records import Record
+from workloads.logs.rendered_lines import row, rows_html
+from workloads.logs.sanitizer import clean, plain
 
 OBEYED = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"

@@ -8,10 +8,10 @@ import pytest
 
 from gangline.drivers.logs.segments import Limits
 from tests.support.logs import WrittenLog
-from workloads.logs import merging
+from workloads.logs import merge
 from workloads.logs.cursors import decode, encode
 from workloads.logs.lines import GAP, SHOWN
-from workloads.logs.merging import Boundary, Mark, Window
+from workloads.logs.merge import Boundary, Mark, Window
 
 LATER = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -22,12 +22,12 @@ def log(tmp_path: Path) -> WrittenLog:
 
 
 def shown(log: WrittenLog) -> list[str]:
-    return [line.words for line in merging.tail([log.source], 500).lines]
+    return [line.words for line in merge.tail([log.source], 500).lines]
 
 
 def follow(log: WrittenLog, after: Boundary) -> Window:
     boundary = decode([log.name], encode([log.name], after))
-    return merging.newer([log.source], boundary, 500, LATER)
+    return merge.newer([log.source], boundary, 500, LATER)
 
 
 def test_l06_ten_thousand_progress_updates_are_one_line(log: WrittenLog) -> None:
@@ -46,7 +46,7 @@ def test_the_end_of_a_windows_line_is_no_rewrite(log: WrittenLog) -> None:
 def test_text_without_a_line_end_is_shown_and_grows(log: WrittenLog) -> None:
     log.print("begun ")
     log.pause()
-    window = merging.tail([log.source], 500)
+    window = merge.tail([log.source], 500)
     (line,) = window.lines
     assert (line.words, line.is_open) == ("begun ", True)
     log.print("and done\n")
@@ -62,7 +62,7 @@ def test_text_without_a_line_end_is_shown_and_grows(log: WrittenLog) -> None:
 def test_a_progress_bar_that_grows_replaces_itself(log: WrittenLog) -> None:
     log.print("\r10%")
     log.pause()
-    window = merging.tail([log.source], 500)
+    window = merge.tail([log.source], 500)
     for text in ("\r20%", "\r30%", "\r40%\n"):
         log.print(text)
         log.pause()
@@ -76,7 +76,7 @@ def test_a_progress_bar_that_grows_replaces_itself(log: WrittenLog) -> None:
 def test_a_bar_that_returns_at_its_end_replaces_itself_too(log: WrittenLog) -> None:
     log.print("10%\r")
     log.pause()
-    window = merging.tail([log.source], 500)
+    window = merge.tail([log.source], 500)
     assert [line.words for line in window.lines] == ["10%"]
     log.print("20%\r")
     log.pause()
@@ -112,7 +112,7 @@ def test_a_line_that_goes_on_across_a_window_is_told_once(log: WrittenLog) -> No
     found: list[str] = []
     grown: dict[str, str] = {}
     while True:
-        window = merging.newer([log.source], boundary, 3)
+        window = merge.newer([log.source], boundary, 3)
         for line in window.lines:
             found.append(line.words)
             grown[line.id] = line.words
@@ -128,14 +128,14 @@ def test_a_line_that_goes_on_across_a_window_is_told_once(log: WrittenLog) -> No
 def test_long_lines_are_cut_and_the_whole_can_be_had(log: WrittenLog) -> None:
     log.print("a" * 100_000 + "\n")
     log.print("after\n")
-    first, second = merging.tail([log.source], 10).lines
+    first, second = merge.tail([log.source], 10).lines
     assert (len(first.words), first.is_cut) == (SHOWN, True)
     assert (second.words, second.is_cut) == ("after", False)
 
 
 def test_a_cut_inside_a_character_shows_no_broken_one(log: WrittenLog) -> None:
     log.print("x" + "ä" * 10_000 + "\n")
-    (line,) = merging.tail([log.source], 10).lines
+    (line,) = merge.tail([log.source], 10).lines
     assert "\ufffd" not in line.words
     assert line.words.endswith("ä")
 
@@ -156,15 +156,15 @@ def test_a_hundred_megabytes_without_a_line_end_are_read_in_bounds(tmp_path: Pat
         return chunk
 
     log.source.read = counting  # type: ignore[assignment]
-    window = merging.tail([log.source], 500)
+    window = merge.tail([log.source], 500)
     assert [line.words for line in window.lines][-1] == "last"
     assert read < 10_000_000
     boundary: Boundary = (Mark(0, ()),)
-    first = merging.newer([log.source], boundary, 500)
+    first = merge.newer([log.source], boundary, 500)
     assert first.has_newer
     assert [len(line.words) for line in first.lines] == [SHOWN]
     for _ in range(60):
-        window = merging.newer([log.source], first.after, 500)
+        window = merge.newer([log.source], first.after, 500)
         if window.lines:
             break
         assert window.has_newer
@@ -178,12 +178,12 @@ def test_text_that_goes_on_much_later_is_a_line_of_its_own(log: WrittenLog) -> N
     for number in range(3 * GAP // 100):
         log.print(f"{number:06d} {'y' * 90}\n")
     log.print("at last\n", stream=b"stderr")
-    words = [line.words for line in merging.tail([log.source], 5000).lines]
+    words = [line.words for line in merge.tail([log.source], 5000).lines]
     assert words[0] == "waits "
     assert words[-1] == "at last"
 
 
 def test_broken_utf8_and_nul_are_one_character_each(log: WrittenLog) -> None:
     log.print(b"caf\xe9 \xff\xfe \x00 ok\n")
-    (line,) = merging.tail([log.source], 10).lines
+    (line,) = merge.tail([log.source], 10).lines
     assert line.words == "caf\ufffd \ufffd\ufffd \x00 ok"

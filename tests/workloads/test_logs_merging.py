@@ -11,10 +11,10 @@ import pytest
 
 from gangline.drivers.logs.segments import Limits
 from tests.support.logs import WrittenLog
-from workloads.logs import merging
+from workloads.logs import merge
 from workloads.logs.cursors import BadCursor, decode, encode
 from workloads.logs.lines import Line
-from workloads.logs.merging import Mark
+from workloads.logs.merge import Mark
 from workloads.logs.records import Source
 
 LONG_AGO = datetime(2026, 2, 1, tzinfo=UTC)
@@ -35,10 +35,10 @@ def key(line: Line, order: Sequence[str]) -> tuple[bytes, int, int]:
 
 def all_forwards(read: list[Source], limit: int) -> list[Line]:
     names = [source.name for source in read]
-    boundary: merging.Boundary = tuple(Mark(0, ()) for _ in read)
+    boundary: merge.Boundary = tuple(Mark(0, ()) for _ in read)
     found: list[Line] = []
     while True:
-        window = merging.newer(read, boundary, limit)
+        window = merge.newer(read, boundary, limit)
         assert len(window.lines) <= limit
         found += window.lines
         boundary = decode(names, encode(names, window.after))
@@ -48,11 +48,11 @@ def all_forwards(read: list[Source], limit: int) -> list[Line]:
 
 def all_backwards(read: list[Source], limit: int) -> list[Line]:
     names = [source.name for source in read]
-    window = merging.tail(read, limit)
+    window = merge.tail(read, limit)
     found = window.lines
     while window.has_older:
         boundary = decode(names, encode(names, window.before))
-        window = merging.older(read, boundary, limit)
+        window = merge.older(read, boundary, limit)
         found = window.lines + found
     return found
 
@@ -96,7 +96,7 @@ def test_windows_backwards_are_the_same_lines(
 
 def test_l01_a_role_leaves_the_other_lines_out(interleaved: list[WrittenLog]) -> None:
     workers = [s for s in sources(interleaved) if s.name.startswith("worker")]
-    window = merging.tail(workers, 500)
+    window = merge.tail(workers, 500)
     assert {line.source.rpartition("-")[0] for line in window.lines} == {"worker"}
     assert len(window.lines) == 500
 
@@ -108,7 +108,7 @@ def test_the_lines_around_a_place_are_those_before_and_after_it(
     asked = next(line.id for line in everything[12_000:] if line.source == "worker-3")
     offset = int(asked.partition(":")[2])
     index = [source.name for source in read].index("worker-3")
-    window, at = merging.around(read, (index, offset), 400)
+    window, at = merge.around(read, (index, offset), 400)
     ids = [line.id for line in everything]
     place = ids.index(asked)
     assert at == asked
@@ -117,24 +117,24 @@ def test_the_lines_around_a_place_are_those_before_and_after_it(
 
 def test_a_place_inside_a_line_finds_that_line(interleaved: list[WrittenLog]) -> None:
     read = sources(interleaved)
-    line = merging.tail(read, 100).lines[50]
+    line = merge.tail(read, 100).lines[50]
     index = [source.name for source in read].index(line.source)
-    assert merging.around(read, (index, line.offset + 7), 10)[1] == line.id
+    assert merge.around(read, (index, line.offset + 7), 10)[1] == line.id
 
 
 def test_a_cursor_goes_on_from_the_middle_in_both_directions(
     interleaved: list[WrittenLog], everything: list[Line]
 ) -> None:
     read = sources(interleaved)
-    window, _ = merging.around(read, (0, 50_000), 300)
-    below = merging.newer(read, window.after, 300)
-    above = merging.older(read, window.before, 300)
+    window, _ = merge.around(read, (0, 50_000), 300)
+    below = merge.newer(read, window.after, 300)
+    above = merge.older(read, window.before, 300)
     ids = [line.id for line in above.lines + window.lines + below.lines]
     expected = [line.id for line in everything]
     begin = expected.index(ids[0])
     assert ids == expected[begin : begin + 900]
     # A window that was left and is read again has the same lines.
-    again = merging.newer(read, above.before, 300)
+    again = merge.newer(read, above.before, 300)
     assert [line.id for line in again.lines] == ids[:300]
 
 
@@ -163,7 +163,7 @@ def test_following_while_eight_pods_write_loses_and_doubles_nothing(tmp_path: Pa
 
     read = sources(logs)
     names = [log.name for log in logs]
-    window = merging.tail(read, 10)
+    window = merge.tail(read, 10)
     found = [line.words for line in window.lines]
     writers = [threading.Thread(target=write, args=(log,)) for log in logs]
     for writer in writers:
@@ -171,7 +171,7 @@ def test_following_while_eight_pods_write_loses_and_doubles_nothing(tmp_path: Pa
     rounds = 0
     while not window.has_ended:
         boundary = decode(names, encode(names, window.after))
-        window = merging.newer(read, boundary, 300, datetime.now(UTC))
+        window = merge.newer(read, boundary, 300, datetime.now(UTC))
         found += [line.words for line in window.lines]
         rounds += 1
         assert rounds < 100_000
@@ -186,11 +186,11 @@ def test_young_lines_wait_for_earlier_ones_of_other_pods(tmp_path: Path) -> None
     master.print("old\n", at=5)
     master.print("just now\n", at=9.99)
     read = sources([master, worker])
-    window = merging.tail(read, 10, now)
+    window = merge.tail(read, 10, now)
     assert [line.words for line in window.lines] == ["old"]
     worker.print("a little earlier\n", at=9.98)
     later = now.replace(second=11)
-    window = merging.newer(read, window.after, 10, later)
+    window = merge.newer(read, window.after, 10, later)
     assert [line.words for line in window.lines] == ["a little earlier", "just now"]
 
 
@@ -198,7 +198,7 @@ def test_lines_of_a_clock_that_is_ahead_do_not_wait(tmp_path: Path) -> None:
     (log,) = gang(tmp_path, 0)
     log.print("from the future\n", at=3600)
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    assert [line.words for line in merging.tail([log.source], 10, now).lines] == ["from the future"]
+    assert [line.words for line in merge.tail([log.source], 10, now).lines] == ["from the future"]
 
 
 def test_what_the_cap_dropped_is_one_line_in_every_direction(tmp_path: Path) -> None:
@@ -213,16 +213,16 @@ def test_what_the_cap_dropped_is_one_line_in_every_direction(tmp_path: Path) -> 
     assert forwards[0].words.startswith("line 0 ")
     assert forwards[-1].words.startswith("line 9999 ")
     assert [line.id for line in all_backwards([log.source], 90)] == [line.id for line in forwards]
-    window, _ = merging.around([log.source], (0, notices[0].offset), 20)
+    window, _ = merge.around([log.source], (0, notices[0].offset), 20)
     assert [line.is_notice for line in window.lines].count(True) == 1
 
 
 def test_an_empty_log_has_no_lines_and_goes_on(tmp_path: Path) -> None:
     (log,) = gang(tmp_path, 0)
-    window = merging.tail([log.source], 10)
+    window = merge.tail([log.source], 10)
     assert (window.lines, window.has_older, window.has_ended) == ([], False, False)
     log.print("first\n", at=1)
-    window = merging.newer([log.source], window.after, 10, LONG_AGO)
+    window = merge.newer([log.source], window.after, 10, LONG_AGO)
     assert [line.words for line in window.lines] == ["first"]
 
 
@@ -231,8 +231,8 @@ def test_a_log_without_a_folder_is_empty(tmp_path: Path) -> None:
     for path in log.folder.iterdir():
         path.unlink()
     log.folder.rmdir()
-    assert merging.tail([log.source], 10).lines == []
-    assert merging.around([log.source], (0, 400), 10)[0].lines == []
+    assert merge.tail([log.source], 10).lines == []
+    assert merge.around([log.source], (0, 400), 10)[0].lines == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from gangline.drivers.logs.segments import Limits
 from tests.support.logs import WrittenLog, write_lines
-from workloads.logs import merging, searching
+from workloads.logs import merge, search
 from workloads.logs.records import Source
 
 
@@ -31,32 +31,32 @@ def sources(logs: list[WrittenLog]) -> list[Source]:
 
 def test_l02_a_line_in_a_pod_that_is_not_loaded_is_found(logs: list[WrittenLog]) -> None:
     read = sources(logs)
-    assert not any("Needle" in line.words for line in merging.tail(read, 500).lines)
-    found = searching.search(read, "needle: FOUND")
+    assert not any("Needle" in line.words for line in merge.tail(read, 500).lines)
+    found = search.search(read, "needle: FOUND")
     (hit,) = found.hits
     assert (hit.source, hit.snippet) == ("worker-1", "Needle: found <here>")
     assert found.is_complete
-    window, at = merging.around(read, (2, hit.offset), 500)
+    window, at = merge.around(read, (2, hit.offset), 500)
     assert at == hit.id
     assert window.lines[250].id == hit.id
     assert "Needle" in window.lines[250].words
 
 
 def test_hits_of_all_pods_come_in_the_order_of_the_log(logs: list[WrittenLog]) -> None:
-    found = searching.search(sources(logs), "epoch 12345 ")
+    found = search.search(sources(logs), "epoch 12345 ")
     assert [hit.source for hit in found.hits] == ["master-0", "worker-0", "worker-1"]
 
 
 def test_time_and_stream_are_not_searched(logs: list[WrittenLog]) -> None:
     for text in ("2026-01-01", "stdout", "stdout F epoch"):
-        assert searching.search(sources(logs), text).hits == []
+        assert search.search(sources(logs), text).hits == []
 
 
 def test_136_a_text_is_no_pattern(tmp_path: Path) -> None:
     log = WrittenLog(tmp_path, "worker-0")
     log.print("aaaa\n(a+)+$ literal\n")
     log.end()
-    assert [h.snippet for h in searching.search([log.source], "(a+)+$").hits] == ["(a+)+$ literal"]
+    assert [h.snippet for h in search.search([log.source], "(a+)+$").hits] == ["(a+)+$ literal"]
 
 
 def test_too_many_hits_are_given_in_parts_without_loss(logs: list[WrittenLog]) -> None:
@@ -64,7 +64,7 @@ def test_too_many_hits_are_given_in_parts_without_loss(logs: list[WrittenLog]) -
     seen: list[str] = []
     reached: dict[str, int] = {}
     for _ in range(100):
-        found = searching.search(read, "loss", reached, hits=1500)
+        found = search.search(read, "loss", reached, hits=1500)
         seen += [hit.id for hit in found.hits]
         reached = dict(found.reached)
         if found.is_complete:
@@ -74,15 +74,15 @@ def test_too_many_hits_are_given_in_parts_without_loss(logs: list[WrittenLog]) -
 
 def test_a_limit_of_bytes_ends_the_search_and_says_so(logs: list[WrittenLog]) -> None:
     read = sources(logs)
-    found = searching.search(read, "needle", most_bytes=1)
+    found = search.search(read, "needle", most_bytes=1)
     assert (found.hits, found.is_complete) == ([], False)
-    again = searching.search(read, "needle", found.reached)
+    again = search.search(read, "needle", found.reached)
     assert len(again.hits) == 1
     assert again.is_complete
 
 
 def test_a_limit_of_time_ends_the_search(logs: list[WrittenLog]) -> None:
-    found = searching.search(sources(logs), "needle", seconds=0)
+    found = search.search(sources(logs), "needle", seconds=0)
     assert (found.hits, found.searched, found.is_complete) == ([], 0, False)
 
 
@@ -91,7 +91,7 @@ def test_what_the_cap_dropped_is_passed_over(tmp_path: Path) -> None:
     for number in range(10_000):
         log.print(f"line {number} {'x' * 20}\n")
     log.end()
-    found = searching.search([log.source], "line 9999 ")
+    found = search.search([log.source], "line 9999 ")
     assert len(found.hits) == 1
     assert found.is_complete
 
@@ -101,7 +101,7 @@ def test_two_hundred_megabytes_are_searched_to_the_end(tmp_path: Path) -> None:
     log = WrittenLog(tmp_path, "worker-0")
     log.has_ended = True
     assert size > 150_000_000
-    found = searching.search([log.source], "samples 1999999", seconds=60)
+    found = search.search([log.source], "samples 1999999", seconds=60)
     assert [hit.snippet[-7:] for hit in found.hits] == ["1999999"]
     assert found.searched == size
 
@@ -117,16 +117,16 @@ def test_only_a_few_searches_run_at_once(logs: list[WrittenLog]) -> None:
 
     source = Source("master-0", slow)  # type: ignore[arg-type]
     threads = [
-        threading.Thread(target=searching.search, args=([source], "needle"))
-        for _ in range(searching.AT_ONCE)
+        threading.Thread(target=search.search, args=([source], "needle"))
+        for _ in range(search.AT_ONCE)
     ]
     for thread in threads:
         thread.start()
     for _ in threads:
         inside.acquire(timeout=20)
-    with pytest.raises(searching.Busy):
-        searching.search(sources(logs), "needle")
+    with pytest.raises(search.Busy):
+        search.search(sources(logs), "needle")
     go.set()
     for thread in threads:
         thread.join()
-    assert searching.search(sources(logs), "needle").hits
+    assert search.search(sources(logs), "needle").hits

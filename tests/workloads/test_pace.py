@@ -120,7 +120,7 @@ def test_one_look_without_an_answer_is_one_failure_and_a_pause(
     assert cluster.workload.fail_count == 1
     row = Cluster.objects.get()
     assert row.failures == int(is_cut_off)
-    assert row.rests_until is None
+    assert row.backoff_until is None
 
 
 def test_contact_that_is_back_is_told_before_anything_was_created(cluster: _Shown) -> None:

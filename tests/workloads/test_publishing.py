@@ -21,8 +21,8 @@ from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
 from workloads import tasks
 from workloads.models import Workload
-from workloads.watching import publishing
-from workloads.watching.publishing import CeleryPublisher
+from workloads.watching import publisher as module
+from workloads.watching.publisher import CeleryPublisher
 from workloads.watching.ticker import RING_SECONDS, Ticker, queue_of
 
 pytestmark = pytest.mark.postgres
@@ -41,7 +41,7 @@ def connect(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
         app.config_from_object("django.conf:settings", namespace="CELERY")
         app.conf.broker_write_url = broker
         apps.append(app)
-        monkeypatch.setattr(publishing, "import_string", lambda _: app)
+        monkeypatch.setattr(module, "import_string", lambda _: app)
         return CeleryPublisher()
 
     yield make
@@ -79,7 +79,7 @@ def test_a_broker_that_hangs_costs_a_second_once_and_is_said(
     began = time.monotonic()
     assert not publisher.is_usable()
     assert time.monotonic() - began < 0.2, "it is left alone for a while"
-    assert SystemNotice.objects.get().name == publishing.MESSAGES_DOWN
+    assert SystemNotice.objects.get().name == module.MESSAGES_DOWN
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_a_broker_that_takes_much_slowly_is_not_down(
 def test_a_slow_broker_does_not_hold_the_ticker_up_for_long(
     slow: tuple[CeleryPublisher, list[object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert publishing.LONGEST_SECONDS + publishing.PUBLISH_SECONDS < RING_SECONDS
-    monkeypatch.setattr(publishing, "LONGEST_SECONDS", 0.3)
+    assert module.LONGEST_SECONDS + module.PUBLISH_SECONDS < RING_SECONDS
+    monkeypatch.setattr(module, "LONGEST_SECONDS", 0.3)
     publisher, taken = slow
     began = time.monotonic()
     assert publisher.publish(ROWS * 15), "the rest is due again in a few seconds"
@@ -125,7 +125,7 @@ def test_a_broker_that_is_gone_is_no_error(connect: Connect) -> None:
         port = server.getsockname()[1]
     publisher = connect(f"redis://127.0.0.1:{port}/0")
     assert not publisher.publish(ROWS)
-    assert SystemNotice.objects.filter(name=publishing.MESSAGES_DOWN).exists()
+    assert SystemNotice.objects.filter(name=module.MESSAGES_DOWN).exists()
 
 
 def test_workers_that_say_nothing_for_a_minute_are_not_relied_on(
@@ -135,7 +135,7 @@ def test_workers_that_say_nothing_for_a_minute_are_not_relied_on(
     assert publisher.is_usable(), "workers get a minute to start"
     clock.shift(timedelta(seconds=61))
     assert not publisher.is_usable()
-    assert SystemNotice.objects.get().name == publishing.WORKERS_SILENT
+    assert SystemNotice.objects.get().name == module.WORKERS_SILENT
     tasks.canary()
     assert publisher.is_usable()
     assert not SystemNotice.objects.exists()

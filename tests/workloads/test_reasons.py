@@ -17,7 +17,9 @@ def _next_step(engine: Engine, code: str, *states: str, never: bool = False, gpu
         Replica(attempt=attempt, role="worker", index=n, rank=n, state=state, gpus=gpus)
         for n, state in enumerate(states)
     ]
-    told = reasons.tell(workload=workload, attempt=attempt, phase="Pending", replicas=pods)
+    told = reasons.status_message(
+        workload=workload, attempt=attempt, phase="Pending", replicas=pods
+    )
     return told.next_step
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 
 from gangline.db.clock import db_now
-from gangline.live import bell
+from gangline.live import notify
 from gangline.resources.services import make
 from tests.support.engine import Engine, current_attempt, new_workload
 from workloads.models import Event, ScopeSeq, Workload
@@ -101,7 +101,7 @@ def test_the_bell_rings_with_the_head_after_the_commit(
     django_capture_on_commit_callbacks: object,
 ) -> None:
     rung: list[tuple[int, int]] = []
-    monkeypatch.setattr(bell, "announce", lambda project, seq: rung.append((project, seq)))
+    monkeypatch.setattr(notify, "announce", lambda project, seq: rung.append((project, seq)))
     workload = engine.workload()
     rung.clear()
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]

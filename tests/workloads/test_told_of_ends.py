@@ -101,7 +101,7 @@ def test_the_pod_that_the_cluster_took_is_remembered_when_it_is_gone(
 ) -> None:
     moved = "worker-1: Moved away by the cluster: Eviction API: evicting."
     see(
-        TERMINATING, reason=moved, first_failure="worker-1", is_moved=True, ago=20,
+        TERMINATING, reason=moved, first_failure="worker-1", is_preempted=True, ago=20,
         replicas=_two(ReplicaState.FAILED, moved.partition(": ")[2]),
     )  # fmt: skip
     see(last, reason=OPERATOR, ago=15)

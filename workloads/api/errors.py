@@ -2,14 +2,14 @@
 
 from gangline.api.errors import Answer, answers
 from gangline.lib.answers import error_body
-from workloads.services.asking import (
+from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
+from workloads.services.submission import TooManyWaiting
+from workloads.services.submission_types import (
     ClusterUnreachable,
     IdempotencyConflict,
     NameTaken,
     NoSuchProject,
 )
-from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
-from workloads.services.submission import TooManyWaiting
 from workloads.terminals.tickets import BadCommand, NotNow, TooMany
 
 

@@ -17,7 +17,7 @@ from gangline.api.paging import BadQuery, known_only
 from gangline.api.schema import between, component
 from gangline.drivers.results import Entry, Kind, Path
 from gangline.lib.answers import error_body
-from gangline.web.streaming import downloaded
+from gangline.web.streams import downloaded
 from workloads.api import shapes
 from workloads.api.views import user_of
 from workloads.services import files

@@ -17,9 +17,9 @@ from gangline.api.rendering import JSONRenderer
 from gangline.lib.answers import error_body
 from workloads.api import shapes
 from workloads.api.views import user_of
-from workloads.logs.cleaning import plain
 from workloads.logs.cursors import BadCursor
 from workloads.logs.lines import Line
+from workloads.logs.sanitizer import plain
 from workloads.selectors.logs import Log, Page, Unreadable, open_log
 
 DEFAULT_LINES = 500

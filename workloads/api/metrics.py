@@ -15,10 +15,10 @@ from rest_framework.views import APIView
 
 from gangline.access.refusals import NotVisible
 from gangline.drivers.metrics.declared import METRICS
-from gangline.drivers.metrics.reading import Series
+from gangline.drivers.metrics.reader import Series
 from workloads.api import shapes
-from workloads.api.measuring import Asked, answered, plain, read_query
-from workloads.api.presenting import pod_id
+from workloads.api.metric_queries import Asked, answered, plain, read_query
+from workloads.api.representation import pod_id
 from workloads.api.views import user_of
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors.details import visible_workload

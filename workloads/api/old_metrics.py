@@ -28,7 +28,7 @@ from gangline.organization.models import RESOURCES, Department, Project
 from gangline.organization.serializers import WIRE, scaled
 from gangline.resources.registry import get
 from workloads.api import shapes
-from workloads.api.measuring import Span, span_of
+from workloads.api.metric_queries import Span, span_of
 from workloads.api.place_metrics import WIDTH, attempts_in, cluster_of, names_of, pool_of
 from workloads.api.views import user_of
 from workloads.models import Attempt

@@ -23,10 +23,10 @@ from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.api.paging import BadQuery
 from gangline.clusters.models import Cluster, Node, NodePool
 from gangline.clusters.serializers import node_id
-from gangline.drivers.metrics.reading import NOTHING, together
+from gangline.drivers.metrics.reader import NOTHING, together
 from gangline.resources.registry import get
 from workloads.api import shapes
-from workloads.api.measuring import Asked, answered, plain, read_query
+from workloads.api.metric_queries import Asked, answered, plain, read_query
 from workloads.api.views import user_of
 from workloads.models import Attempt
 from workloads.selectors import holdings

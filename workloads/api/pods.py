@@ -18,9 +18,9 @@ from gangline.api.paging import BadQuery, Page, answer, flag, known_only, one_of
 from gangline.api.unchanged import unless_unchanged
 from gangline.clusters.models import Node
 from gangline.tables.query import MAX_SEARCH, printable
-from workloads.api import presenting, shapes
-from workloads.api.listing import places_of
+from workloads.api import representation, shapes
 from workloads.api.views import user_of
+from workloads.api.workload_list import places_of
 from workloads.models import Replica
 from workloads.selectors.details import visible_workload
 
@@ -152,7 +152,7 @@ def _answered(request: Request, rows: QuerySet[Replica], page: Page) -> HttpResp
     ]
 
     def body() -> dict[str, Any]:
-        shown = [presenting.pod(row, row.attempt, row.attempt.workload) for row in found]
+        shown = [representation.pod(row, row.attempt, row.attempt.workload) for row in found]
         return answer("pods", shown, page)
 
     return unless_unchanged(request, versions, body)

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from gangline.api.paging import BadQuery, flag, known_only, sorting
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES
 from workloads.api import shapes
-from workloads.api.presenting import CATEGORY, TYPE, priority_class
+from workloads.api.representation import CATEGORY, TYPE, priority_class
 
 _NAMES = UUID("6f1d3c52-2a57-4d8c-9f5e-8c1f3f5f0c11")
 GROUP = "gangline"

@@ -20,7 +20,7 @@ from gangline.api.schema import (
 from gangline.spec.frameworks import CONFIGURATIONS
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.tables.query import MAX_SEARCH
-from workloads.api.listing import FIELDS, SORTS
+from workloads.api.workload_list import FIELDS, SORTS
 from workloads.statuses import STATUSES
 from workloads.wording import CODES
 

@@ -10,10 +10,10 @@ from gangline.api import filtering
 from gangline.api.paging import BadQuery, known_only
 from gangline.api.telemetry import TELEMETRY, Aggregate, Group, Telemetry, added_up
 from workloads.api import shapes
-from workloads.api.presenting import CATEGORY, TYPE
+from workloads.api.representation import CATEGORY, TYPE
 from workloads.api.views import user_of
 from workloads.models import Workload
-from workloads.selectors.listing import visible
+from workloads.selectors.workload_list import visible
 
 TOLD = Telemetry[Aggregate](
     figures={

@@ -18,12 +18,12 @@ from gangline.api.throttling import Submissions
 from gangline.api.unchanged import unless_unchanged
 from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import InvalidSpec
-from workloads.api import listing, presenting, shapes
+from workloads.api import representation, shapes, workload_list
 from workloads.models import Attempt, Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import bodies, lifecycle, submission
-from workloads.services.asking import Preview
-from workloads.services.rehearsing import native_text, rehearse
+from workloads.services.dry_run import dry_run, native_text
+from workloads.services.submission_types import Preview
 
 ALL = "All"
 """As Kubernetes calls a dry run that goes through everything but the write."""
@@ -81,7 +81,7 @@ class DistributedList(APIView):
             request_hash=bodies.hash_of("submit", request.data) if key else "",
         )
         attempt = done.attempt or _newest_attempt(done.workload)
-        body = presenting.distributed(done.workload, attempt)
+        body = representation.distributed(done.workload, attempt)
         headers = {"Location": f"/api/v1/workloads/distributed/{done.workload.pk}"}
         return Response(body, 202, headers=headers | (_REPLAYED if done.replayed else {}))
 
@@ -91,13 +91,13 @@ class DistributedList(APIView):
         preview = submission.checked_preview(actor=actor, request=asked)
         if preview.problems:
             raise InvalidSpec(preview.problems)
-        body = presenting.previewed(preview, asked.name) | _native(preview, asked)
+        body = representation.previewed(preview, asked.name) | _native(preview, asked)
         if not with_cluster:
             return Response(body)
-        told = rehearse(preview, asked)
+        told = dry_run(preview, asked)
         if told.problems:
             raise InvalidSpec(list(told.problems))
-        return Response(body | {"cluster": presenting.rehearsed(told)})
+        return Response(body | {"cluster": representation.dry_run_answer(told)})
 
 
 def _native(preview: Preview, asked: submission.SubmissionRequest) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Distributed(APIView):
         """The workload as submitted, with the values that its newest attempt runs."""
         known_only(request, frozenset())
         workload = visible_workload(user_of(request), workload_id, even_deleted=True)
-        return Response(presenting.distributed(workload, _newest_attempt(workload)))
+        return Response(representation.distributed(workload, _newest_attempt(workload)))
 
     @extend_schema(
         operation_id="deleteDistributed", responses={202: shapes.DONE, **shapes.errors(403, 404)}
@@ -182,7 +182,7 @@ class Rerun(APIView):
         workload = lifecycle.rerun(
             actor=actor, workload_id=workload_id, key=key, request_hash=fingerprint
         )
-        body = presenting.distributed(workload, _newest_attempt(workload))
+        body = representation.distributed(workload, _newest_attempt(workload))
         return Response(body, 202, headers=_REPLAYED if is_repeated else None)
 
 
@@ -199,11 +199,13 @@ class WorkloadList(APIView):
 
         The answer has an ``ETag``: sent back as ``If-None-Match`` it is 304 while nothing changes.
         """
-        places, heads = listing.seen_by(user_of(request))
+        places, heads = workload_list.seen_by(user_of(request))
         if flag(request, "deleted"):
             # Nothing numbers what retention takes away.
-            return Response(listing.listing(places, request))
-        return unless_unchanged(request, (heads, places), lambda: listing.listing(places, request))
+            return Response(workload_list.listing(places, request))
+        return unless_unchanged(
+            request, (heads, places), lambda: workload_list.listing(places, request)
+        )
 
 
 class WorkloadCount(APIView):
@@ -216,7 +218,9 @@ class WorkloadCount(APIView):
     )
     def get(self, request: Request) -> Response:
         """How many workloads the filters let through."""
-        return Response({"count": listing.count(listing.places_of(user_of(request)), request)})
+        return Response(
+            {"count": workload_list.count(workload_list.places_of(user_of(request)), request)}
+        )
 
 
 class WorkloadOne(APIView):
@@ -231,7 +235,7 @@ class WorkloadOne(APIView):
         workload = visible_workload(user_of(request), workload_id, even_deleted=True)
         project = workload.project
         places = {project.pk: (project.department.pk, project.department.name, project.namespace)}
-        return Response(presenting.detailed(workload, _newest_attempt(workload), places))
+        return Response(representation.detailed(workload, _newest_attempt(workload), places))
 
 
 class WorkloadEvents(APIView):
@@ -244,7 +248,7 @@ class WorkloadEvents(APIView):
     )
     def get(self, request: Request, workload_id: UUID) -> Response:
         """What happened, newest first unless ``sortOrder=asc``."""
-        return _events(request, workload_id, "events", presenting.event)
+        return _events(request, workload_id, "events", representation.event)
 
 
 class WorkloadHistory(APIView):
@@ -257,7 +261,7 @@ class WorkloadHistory(APIView):
     )
     def get(self, request: Request, workload_id: UUID) -> Response:
         """Events and changes of the phase, newest first unless ``sortOrder=asc``."""
-        return _events(request, workload_id, "records", presenting.history)
+        return _events(request, workload_id, "records", representation.history)
 
 
 def _events(

@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 
 from .lines import Opened
-from .merging import Boundary, Mark
+from .merge import Boundary, Mark
 
 _VERSION = 1
 _STREAMS = (b"stdout", b"stderr")

@@ -136,7 +136,7 @@ class Attempt(models.Model):
     """That line and a few before it: only for who may read logs."""
     cause_due_at = models.DateTimeField(null=True)
     """When the cause is looked for next."""
-    is_moved = models.BooleanField(default=False)
+    is_preempted = models.BooleanField(default=False)
     """It failed because the cluster took its place away (R2a)."""
     next_try_at = models.DateTimeField(null=True)
     tombstone_until = models.DateTimeField(null=True)

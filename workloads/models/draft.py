@@ -15,8 +15,8 @@ class Draft(models.Model):
     """{step: {field: text or ordered rows with a row id}}; prefilled texts with their origin."""
     versions = models.JSONField(default=dict)
     """{step: {"version", "tab", "at"}}: one version per step; the same tab never conflicts."""
-    rehearsal = models.JSONField(default=dict)
-    """What the cluster said to it last, as `workloads.wizard.rehearsal` keeps it; or empty."""
+    last_dry_run = models.JSONField(default=dict)
+    """What the cluster said to it last, as `workloads.wizard.last_dry_run` keeps it; or empty."""
     workload = models.OneToOneField("workloads.Workload", models.SET_NULL, null=True)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField(db_index=True)

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from gangline.drivers.metrics.declared import BY_NAME, BYTES, CORES, PERCENT, RATE
-from gangline.drivers.metrics.reading import HELD, Point, Series
+from gangline.drivers.metrics.reader import HELD, Point, Series
 
 from .words import figure
 

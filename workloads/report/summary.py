@@ -8,7 +8,7 @@ from functools import cached_property
 from django.utils import timezone
 
 from gangline.drivers.metrics.declared import BY_NAME, METRICS
-from gangline.drivers.metrics.reading import Series, together
+from gangline.drivers.metrics.reader import Series, together
 from gangline.web import formats
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors import details

@@ -11,7 +11,7 @@ from gangline.clusters.connections import acts_here
 from gangline.drivers.logs.store import LogStore
 from gangline.drivers.metrics.accounted import Accounted, kept
 from gangline.drivers.metrics.declared import BY_NAME, RATE
-from gangline.drivers.metrics.reading import NOTHING, Series, read, together
+from gangline.drivers.metrics.reader import NOTHING, Series, read, together
 from gangline.spec.frameworks import framework_of
 from gangline.spec.types import quantity_bytes
 from gangline.spec.values import half_of

@@ -17,7 +17,7 @@ from gangline.policies.models import Policy
 from gangline.settings.catalogue import QUICK_START
 from gangline.settings.values import value_of
 from workloads.models import Draft, Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 
 SAMPLE = "digits-xgboost"
 HIDDEN, SET_UP_HIDDEN = "hide_first_steps", "hide_set_up"
@@ -72,7 +72,7 @@ def first_steps(user: User) -> FirstSteps | None:
     sample = sample_template(user)
     if sample is None:
         return None
-    runs = listing.visible(user).filter(owner=user, template=sample)
+    runs = workload_list.visible(user).filter(owner=user, template=sample)
     run = runs.order_by("-created_at").first()
     is_run, looked = run is not None and run.status == "Completed", _looked(user, sample)
     if is_run and looked:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from gangline.db.clock import db_now
-from gangline.drivers.metrics.reading import Series
+from gangline.drivers.metrics.reader import Series
 from workloads.models import Attempt, Replica
 from workloads.selectors.figures import asked, figures_of
 

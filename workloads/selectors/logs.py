@@ -13,7 +13,7 @@ from gangline.clusters.connections import acts_here, driver_for
 from gangline.db.clock import db_now
 from gangline.drivers.base import AttemptRef, Driver
 from gangline.drivers.kind import Unconnectable
-from workloads.logs import exporting, merging, searching
+from workloads.logs import export, merge, search
 from workloads.logs.cursors import decode, encode
 from workloads.logs.lines import Line, complete
 from workloads.logs.records import Source
@@ -35,7 +35,7 @@ class Unreadable(Exception):
 class Page:
     """A window with its boundaries as words."""
 
-    window: merging.Window
+    window: merge.Window
     before: str
     after: str
     at: str = ""
@@ -57,18 +57,18 @@ class Log:
     """There are more pods than are merged."""
 
     def tail(self, limit: int) -> Page:
-        return self._page(merging.tail(self.sources, limit, db_now()))
+        return self._page(merge.tail(self.sources, limit, db_now()))
 
     def older(self, cursor: str, limit: int) -> Page:
-        return self._page(merging.older(self.sources, decode(self.pods, cursor), limit))
+        return self._page(merge.older(self.sources, decode(self.pods, cursor), limit))
 
     def newer(self, cursor: str, limit: int) -> Page:
         boundary = decode(self.pods, cursor)
-        return self._page(merging.newer(self.sources, boundary, limit, db_now()))
+        return self._page(merge.newer(self.sources, boundary, limit, db_now()))
 
     def head(self, limit: int) -> Page:
-        start = tuple(merging.Mark(0, ()) for _ in self.sources)
-        page = self._page(merging.newer(self.sources, start, limit, db_now()))
+        start = tuple(merge.Mark(0, ()) for _ in self.sources)
+        page = self._page(merge.newer(self.sources, start, limit, db_now()))
         page.window.has_older = False
         return page
 
@@ -78,7 +78,7 @@ class Log:
         if name not in self.pods:
             raise NotVisible
         where = (list(self.pods).index(name), offset)
-        window, found = merging.around(self.sources, where, limit, db_now())
+        window, found = merge.around(self.sources, where, limit, db_now())
         return self._page(window, found)
 
     def whole_line(self, place: tuple[str, int]) -> Line:
@@ -97,26 +97,26 @@ class Log:
         complete(source, line)
         return line
 
-    def search(self, text: str, reached: str = "") -> tuple[searching.Found, str]:
+    def search(self, text: str, reached: str = "") -> tuple[search.Found, str]:
         """Lines with ``text``, and the word to search on from when not all was searched."""
         begins = dict.fromkeys(self.pods, 0)
         if reached:
             marks = decode(self.pods, reached)
             begins = {name: mark.offset for name, mark in zip(self.pods, marks, strict=True)}
-        found = searching.search(self.sources, text, begins)
+        found = search.search(self.sources, text, begins)
         if found.is_complete:
             return found, ""
-        marks = tuple(merging.Mark(found.reached.get(name, 0)) for name in self.pods)
+        marks = tuple(merge.Mark(found.reached.get(name, 0)) for name in self.pods)
         return found, encode(self.pods, marks)
 
     def export(self, *, with_prefix: bool) -> Iterator[bytes]:
-        return exporting.export(self.sources, with_prefix=with_prefix)
+        return export.export(self.sources, with_prefix=with_prefix)
 
-    def has_ended(self, window: merging.Window) -> bool:
+    def has_ended(self, window: merge.Window) -> bool:
         """Whether nothing will ever come: the attempt is over, and all of its log was read."""
         return window.has_ended and self.attempt.ended_at is not None
 
-    def _page(self, window: merging.Window, at: str = "") -> Page:
+    def _page(self, window: merge.Window, at: str = "") -> Page:
         before, after = encode(self.pods, window.before), encode(self.pods, window.after)
         return Page(window, before, after, at)
 

@@ -26,7 +26,7 @@ from gangline.resources.registry import get
 from gangline.tables import counts
 from gangline.web import components
 from workloads.models import Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 from workloads.statuses import statuses_of
 
 MOST = 6
@@ -82,7 +82,7 @@ def tiles(found: Mapping[str, int], now: datetime) -> list[Tile]:
 
 def attention(user: User) -> str:
     """How many workloads need somebody, in words; empty: none."""
-    rows = listing.visible(user).filter(status__in=statuses_of("attention"))
+    rows = workload_list.visible(user).filter(status__in=statuses_of("attention"))
     found = counts.capped({"attention": rows})["attention"]
     return counts.in_words(found) if found else ""
 

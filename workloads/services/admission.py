@@ -19,7 +19,7 @@ from gangline.clusters.services import OURS
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.organization.models import Project
-from workloads import work_bell
+from workloads import wakeup
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import quota, slots, status, walk
 from workloads.wording import Reason
@@ -41,7 +41,7 @@ def hands_out_slots(cluster: Cluster) -> bool:
 def request(cluster_id: UUID) -> None:
     """Ask for a walk, after the commit that changed something; the ticker makes it at once."""
     Cluster.objects.filter(pk=cluster_id).update(admit_due=True)
-    work_bell.ring()
+    wakeup.ring()
 
 
 _LONG = (
@@ -140,7 +140,7 @@ def admit(cluster_id: UUID) -> Admitted:
     if claimed:
         _reclaim(claimed)
     if placed or claimed:
-        work_bell.ring()
+        wakeup.ring()
     return Admitted(placed=placed, waiting=len(queue) - placed)
 
 

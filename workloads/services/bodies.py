@@ -20,9 +20,9 @@ from gangline.spec.sources import Value, template_source
 from gangline.spec.values import flatten
 from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
-from workloads.services.asking import SubmissionRequest
 from workloads.services.cluster_problems import FRAMEWORK
-from workloads.services.judging import find_place, find_template
+from workloads.services.submission_types import SubmissionRequest
+from workloads.services.validation import find_place, find_template
 
 ENVELOPE = (
     "name",

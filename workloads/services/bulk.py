@@ -19,7 +19,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.fail_points import fail_point
 from gangline.spec.problems import InvalidSpec
-from workloads import work_bell
+from workloads import wakeup
 from workloads.models import BulkAction, BulkItem, ItemState, Workload
 from workloads.services import lifecycle
 
@@ -63,7 +63,7 @@ def begin(
         if made.total > MOST:
             raise TooMany
         made.save(update_fields=["total"])
-        transaction.on_commit(work_bell.ring)
+        transaction.on_commit(wakeup.ring)
     return made
 
 

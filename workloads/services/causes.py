@@ -9,7 +9,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.drivers.base import IMAGE_PULL, ReplicaState
 from workloads.causes import LOOKED_AT, Finding, LogLine, find
-from workloads.logs.cleaning import plain
+from workloads.logs.sanitizer import plain
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors.logs import Unreadable, log_of
 from workloads.services import status

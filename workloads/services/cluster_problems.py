@@ -16,7 +16,7 @@ from gangline.spec.workload import SPEC
 from workloads import refs
 from workloads.services import data_volumes
 from workloads.services.item_paths import as_sent, field_of
-from workloads.services.refusing import by_policy, reserved_keys, unsupported
+from workloads.services.unsupported import by_policy, reserved_keys, unsupported
 
 FRAMEWORK = "distributedFramework"
 

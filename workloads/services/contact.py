@@ -11,7 +11,7 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked, update_in_order
-from workloads import work_bell
+from workloads import wakeup
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import claims, status
 
@@ -31,7 +31,7 @@ def wake_waiting(cluster_id: UUID) -> int:
     failed = Case(When(desired=Desired.RUNNING, then=F("fail_count")), default=0)
     woken = update_in_order(rows, due_at=now, rung_until=None, fail_count=failed)
     if woken:
-        work_bell.ring()
+        wakeup.ring()
     return woken
 
 

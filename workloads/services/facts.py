@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from gangline.drivers.base import Observation, ObservedState
 from workloads.models import Attempt, Workload
-from workloads.services import status, timing
+from workloads.services import due_times, status
 from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Situation
 
@@ -30,8 +30,8 @@ def to_plan(
         observed=seen.state if is_unknown else facts.observed,
         hands_out_slots=hands_out_slots(workload.cluster),
         absence_is_certain=_is_certain(attempt, in_flight_max),
-        stop_is_fresh=timing.is_fresh(attempt.stop_sent_at, now),
-        delete_is_fresh=timing.is_fresh(attempt.delete_sent_at, now),
+        stop_is_fresh=due_times.is_fresh(attempt.stop_sent_at, now),
+        delete_is_fresh=due_times.is_fresh(attempt.delete_sent_at, now),
     )
 
 

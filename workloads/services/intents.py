@@ -13,7 +13,7 @@ from django.db.models import Min
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from workloads import work_bell
+from workloads import wakeup
 from workloads.models import Attempt, CreateState, Desired, Outcome, Rest, Workload
 from workloads.services import admission, events, retries, sessions, status
 from workloads.statuses import ENDED
@@ -182,7 +182,7 @@ def _want(workload: Workload, desired: Desired, by: str, cause: str, now: dateti
     # What the cluster said of the writes for the intent before is no answer to this one.
     rows = Attempt.objects.filter(workload=workload, no=workload.attempt_no)
     rows.exclude(create_state=CreateState.NONE).update(wait_code="", wait_params={})
-    transaction.on_commit(work_bell.ring)
+    transaction.on_commit(wakeup.ring)
 
 
 def _record(workload: Workload, kind: str, message: str, by: str, now: datetime) -> None:

@@ -21,12 +21,18 @@ from gangline.spec.problems import InvalidSpec
 from gangline.spec.sources import from_json
 from workloads.models import Workload
 from workloads.services import intents
-from workloads.services.asking import IdempotencyConflict, Preview, SubmissionRequest
 from workloads.services.credentials import store_uses
-from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
 from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
-from workloads.services.judging import judge
+from workloads.services.snapshots import (
+    columns_of,
+    labels_of,
+    searched,
+    snapshot_spec,
+    store_labels,
+)
 from workloads.services.submission import remember, replayed
+from workloads.services.submission_types import IdempotencyConflict, Preview, SubmissionRequest
+from workloads.services.validation import validate_submission
 
 __all__ = [
     "AlreadyEnded",
@@ -116,7 +122,7 @@ def _rerun(actor: Actor, workload: Workload, judged: Preview) -> Workload:
     for name, value in columns.items():
         setattr(workload, name, value)
     columns["search_text"] = searched(workload, judged)
-    frozen = freeze(workload, judged)
+    frozen = snapshot_spec(workload, judged)
     store_uses(workload, frozen.credentials)
     labels = labels_of(judged)
     if labels != dict(workload.labels.values_list("key", "value")):
@@ -199,7 +205,7 @@ def _authorise(actor: Actor, workload: Workload, permission: Permission, action:
 
 def _judged_again(actor: Actor, workload: Workload) -> Preview:
     """Today's judgement of what was said then; its own name does not count as taken."""
-    judged = judge(
+    judged = validate_submission(
         actor.user,
         SubmissionRequest(
             name=workload.name,

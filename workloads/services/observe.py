@@ -15,7 +15,7 @@ from gangline.db.locks import locked
 from gangline.drivers.base import Observation, ObservedState
 from gangline.lib.sentences import sentence
 from gangline.lib.texts import printable
-from workloads import work_bell
+from workloads import wakeup
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import events, facts, reasons, retries, status
 from workloads.services.admission import hands_out_slots
@@ -25,7 +25,7 @@ from workloads.services.replicas import ReplicaRows
 log = logging.getLogger(__name__)
 
 BATCH = 200
-ODD = (ArithmeticError, AttributeError, DataError, LookupError, TypeError, ValueError)
+PARSE_ERRORS = (ArithmeticError, AttributeError, DataError, LookupError, TypeError, ValueError)
 """What an observation in a shape that nobody thought of may raise."""
 MOST = 2**31 - 1
 """The highest number that an attempt can have in its row."""
@@ -82,7 +82,7 @@ def store_batch(
         total.stale += part.stale
         total.woken += part.woken
     if total.woken:
-        work_bell.ring()
+        wakeup.ring()
     return total
 
 
@@ -95,7 +95,7 @@ def _parts(
             if guard is not None:
                 guard()
             return [_store(batch, wakes=wakes)]
-    except ODD:
+    except PARSE_ERRORS:
         if len(batch) > 1:
             # One that nobody thought of must not cost the others their news.
             return [part for one in batch for part in _parts([one], guard, wakes=wakes)]
@@ -276,7 +276,7 @@ class _Step:
             attempt.observed_reason = printable(seen.reason, 400)
             self._note_code()
         attempt.observed_state = seen.state
-        attempt.is_moved = attempt.is_moved or seen.is_moved
+        attempt.is_preempted = attempt.is_preempted or seen.is_preempted
         attempt.incomplete = seen.incomplete
         attempt.impossible = seen.is_impossible
         attempt.first_failure = attempt.first_failure or printable(seen.first_failure, 40)
@@ -292,7 +292,7 @@ class _Step:
         self.pods.take(attempt, self.workload, seen.replicas)
         if seen.state.is_terminal:
             attempt.ended_at = seen.ended_at or self.now
-            self._end(retries.ended_as(attempt), is_moved=attempt.is_moved)
+            self._end(retries.ended_as(attempt), is_preempted=attempt.is_preempted)
         elif is_over(seen, self.workload.cluster):
             attempt.ended_at = seen.ended_at or self.now
             self._end(self._stopped_or_lost())
@@ -381,7 +381,7 @@ class _Step:
         self.attempt.unknown_since = None
         self.attempt.trouble = ""
 
-    def _end(self, outcome: Outcome, *, may_retry: bool = True, is_moved: bool = False) -> None:
+    def _end(self, outcome: Outcome, *, may_retry: bool = True, is_preempted: bool = False) -> None:
         self.pods.write()  # what is concluded may name the pod that failed first
         if self._is_current:
             retries.conclude(
@@ -390,7 +390,7 @@ class _Step:
                 outcome=outcome,
                 now=self.now,
                 may_retry=may_retry,
-                is_moved=is_moved,
+                is_preempted=is_preempted,
             )
         else:
             self.attempt.outcome = outcome

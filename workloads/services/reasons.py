@@ -16,7 +16,7 @@ LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatusMessage:
     """``why`` explains the status, ``next_step`` says what the system does and when."""
 
     why: str = ""
@@ -25,22 +25,22 @@ class Told:
     """Of ``why``, for programs."""
 
     @classmethod
-    def by(cls, reason: Reason, next_step: str = "") -> "Told":
+    def by(cls, reason: Reason, next_step: str = "") -> "StatusMessage":
         return cls(reason.sentence, next_step or reason.next_step, reason)
 
 
-def tell(
+def status_message(
     *,
     workload: Workload,
     attempt: Attempt,
     phase: str,
     replicas: Sequence[Replica],
     ran: float | None = None,
-) -> Told:
+) -> StatusMessage:
     """The sentences for a phase, cut to what the columns hold; ``ran``: seconds."""
     if phase == "Completed":
-        return Told("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
-    told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else Told()
+        return StatusMessage("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
+    told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else StatusMessage()
     if attempt.unknown_since and attempt.trouble and not told.next_step:
         told = replace(told, next_step=attempt.trouble)
     return replace(told, why=_cut(told.why), next_step=_cut(told.next_step))
@@ -103,16 +103,18 @@ def _how_it_ended(replica: Replica) -> str:
     return f"exit code {replica.exit_code}" if replica.exit_code is not None else ""
 
 
-def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.create_state == "seen":
         why = sentence(attempt.observed_reason) or "The cluster is looking for room."
         known = Reason(attempt.reason_code, attempt.reason_params)
-        return Told(why, _until_placed(attempt, replicas), known)
+        return StatusMessage(why, _until_placed(attempt, replicas), known)
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload is saved and starts")
     if attempt.impossible:
-        return Told.by(attempt.waits_for, "Copy & edit to ask for less, or add capacity.")
-    return Told(attempt.trouble) if attempt.trouble else Told.by(attempt.waits_for)
+        return StatusMessage.by(attempt.waits_for, "Copy & edit to ask for less, or add capacity.")
+    return (
+        StatusMessage(attempt.trouble) if attempt.trouble else StatusMessage.by(attempt.waits_for)
+    )
 
 
 def _until_placed(attempt: Attempt, replicas: Sequence[Replica]) -> str:
@@ -141,51 +143,53 @@ def _held(replicas: Sequence[Replica]) -> str:
     return f"{len(placed)} pods already hold {what}."
 
 
-def _preempted(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _preempted(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.reclaimed_at and not attempt.outcome:
         next_step = "It ends within its grace period and waits in its old place."
-        return Told.by(Reason(RECLAIMED), next_step)
+        return StatusMessage.by(Reason(RECLAIMED), next_step)
     return _waiting(workload, attempt, replicas)
 
 
-def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload is saved and starts")
-    return Told(_trouble(attempt))
+    return StatusMessage(_trouble(attempt))
 
 
-def _no_contact(workload: Workload, attempt: Attempt, then: str) -> Told:
+def _no_contact(workload: Workload, attempt: Attempt, then: str) -> StatusMessage:
     if attempt.trouble:  # it answers, but tells nothing of this one
-        return Told(attempt.trouble, f"{then} once that is fixed; Gangline keeps trying.")
-    return Told(
+        return StatusMessage(attempt.trouble, f"{then} once that is fixed; Gangline keeps trying.")
+    return StatusMessage(
         f"No contact with cluster {workload.cluster.name}.",
         f"{then} when contact returns; Gangline checks every 30 s.",
     )
 
 
-def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     ready = sum(r.state == "Running" for r in replicas)
     why = sentence(attempt.observed_reason)
     known = Reason(attempt.reason_code, attempt.reason_params)
-    return Told(f"{ready} of {_pods(workload.pods_total)} ready. {why}".strip(), reason=known)
+    return StatusMessage(
+        f"{ready} of {_pods(workload.pods_total)} ready. {why}".strip(), reason=known
+    )
 
 
-def _running(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _running(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     ready = sum(r.state == "Running" for r in replicas)
     if ready < workload.pods_total:
-        return Told(f"{ready} of {_pods(workload.pods_total)} are still running.")
+        return StatusMessage(f"{ready} of {_pods(workload.pods_total)} are still running.")
     words = {1: "The pod is ready.", 2: "Both pods are ready."}
-    return Told(words.get(ready, f"All {_pods(ready)} are ready."))
+    return StatusMessage(words.get(ready, f"All {_pods(ready)} are ready."))
 
 
-def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     ill = [r for r in replicas if r.state == "Failed"]
     head = f"{len(ill)} of {_pods(workload.pods_total)} failed."
     why = sentence(f"{ill[0].name}: {_ended_with(ill[0])}") if ill and _ended_with(ill[0]) else ""
-    return Told(f"{head} {why}".strip())
+    return StatusMessage(f"{head} {why}".strip())
 
 
-def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     told, limit = _holding_up(attempt), sessions.why_stopped(workload)
     why = _stop(workload)
@@ -193,18 +197,18 @@ def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
         why = f"{why[:-1]}; waiting for {_pods(left)} to end."
     if attempt.unknown_since:
         lost = _no_contact(workload, attempt, "The workload stops")
-        return Told(f"{why} {lost.why}", lost.next_step)
-    return Told(f"{why} {_trouble(attempt) or told}".strip())
+        return StatusMessage(f"{why} {lost.why}", lost.next_step)
+    return StatusMessage(f"{why} {_trouble(attempt) or told}".strip())
 
 
-def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if workload.deleted_at:
-        return Told()  # by then or earlier
+        return StatusMessage()  # by then or earlier
     if attempt.outcome == Outcome.SUCCEEDED:
-        return Told("Finished without an error before it could be stopped.")
+        return StatusMessage("Finished without an error before it could be stopped.")
     if attempt.outcome == Outcome.FAILED:
-        return Told(f"Failed before it could be stopped. {failure(attempt, replicas)}")
-    return Told(_stop(workload), reason=sessions.why_stopped(workload))
+        return StatusMessage(f"Failed before it could be stopped. {failure(attempt, replicas)}")
+    return StatusMessage(_stop(workload), reason=sessions.why_stopped(workload))
 
 
 def _stop(workload: Workload) -> str:
@@ -212,49 +216,51 @@ def _stop(workload: Workload) -> str:
     return sessions.why_stopped(workload).sentence or f"Stopped{by}."
 
 
-def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload is removed")
     why = "Deleted automatically after its retention time." if workload.stop_cause == "auto" else ""
-    return Told(_trouble(attempt) or _holding_up(attempt) or why)
+    return StatusMessage(_trouble(attempt) or _holding_up(attempt) or why)
 
 
-def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.outcome == Outcome.AWAY:
-        return Told(sentence(attempt.observed_reason), "Logs so far are kept.")
+        return StatusMessage(sentence(attempt.observed_reason), "Logs so far are kept.")
     if attempt.outcome == Outcome.LOST or (attempt.create_state == "seen" and not attempt.outcome):
-        return Told("Removed outside Gangline.")
+        return StatusMessage("Removed outside Gangline.")
     if attempt.observed_state == "Conflict":
         whose = f": {attempt.observed_reason}" if attempt.observed_reason else ""
         why = f"Another object on the cluster has this name{whose}"
-        return Told(sentence(why), OTHER)
-    return _of_cause(attempt, replicas) or Told(failure(attempt, replicas))
+        return StatusMessage(sentence(why), OTHER)
+    return _of_cause(attempt, replicas) or StatusMessage(failure(attempt, replicas))
 
 
-def _of_cause(attempt: Attempt, replicas: Sequence[Replica]) -> Told | None:
+def _of_cause(attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage | None:
     """Of a known cause: the cluster's own words where they say it, else ours."""
     if IMAGE_PULL in (attempt.reason_code, attempt.cause_code):
-        return Told.by(Reason(IMAGE_PULL, attempt.reason_params))
+        return StatusMessage.by(Reason(IMAGE_PULL, attempt.reason_params))
     if attempt.cause_code not in BY_CODE:
         return None
     culprit = next((r for r in replicas if r.name == attempt.cause_replica), None)
     ended = _how_it_ended(culprit) if culprit else ""
     reason = Reason(attempt.cause_code, {"pod": attempt.cause_replica, "ended": ended})
     if culprit is not None and culprit.reason_code:
-        return Told(failure(attempt, replicas), reason.next_step, reason)
-    return Told.by(reason)
+        return StatusMessage(failure(attempt, replicas), reason.next_step, reason)
+    return StatusMessage.by(reason)
 
 
-def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload goes on")
-    return Told(attempt.trouble) if attempt.trouble else Told.by(attempt.waits_for)
+    return (
+        StatusMessage(attempt.trouble) if attempt.trouble else StatusMessage.by(attempt.waits_for)
+    )
 
 
-def _ending(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+def _ending(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.first_failure:
-        return Told(failure(attempt, replicas), "The other pods are stopping.")
-    return Told(sentence(attempt.observed_reason))
+        return StatusMessage(failure(attempt, replicas), "The other pods are stopping.")
+    return StatusMessage(sentence(attempt.observed_reason))
 
 
 def _pods(count: int) -> str:

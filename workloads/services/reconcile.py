@@ -43,21 +43,21 @@ from workloads.services import (
     admission,
     claims,
     credentials,
+    due_times,
     events,
     facts,
     lifecycle,
     observe,
-    preparing,
+    preparation,
     retries,
     sessions,
     status,
-    timing,
 )
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
+from workloads.services.dry_run import at_fields
 from workloads.services.phases import Action, plan
 from workloads.services.reasons import LONGEST, TOO_SLOW, slow_down
-from workloads.services.rehearsing import at_fields
 from workloads.wording import seconds_in_words
 
 log = logging.getLogger(__name__)
@@ -131,12 +131,12 @@ class _Work:
         now = db_now()
         if (after := self._of_age(now)) is not None:
             return after
-        if timing.is_at_rest(self.workload, self.attempt, now):
-            return _After(timing.rest_due(self.workload, self.attempt, now))
+        if due_times.is_at_rest(self.workload, self.attempt, now):
+            return _After(due_times.rest_due(self.workload, self.attempt, now))
         if not acts_here(self.workload.cluster):
             return _After(now + timedelta(seconds=ELSEWHERE_PAUSE))
         if contact.is_resting(self.workload.cluster):
-            return _After(self.workload.cluster.rests_until, failed=None)
+            return _After(self.workload.cluster.backoff_until, failed=None)
         try:
             driver = driver_for(self.workload.cluster)
         except Unconnectable as why:
@@ -165,12 +165,12 @@ class _Work:
 
     def _next(self, driver: Driver, seen: Observation) -> _After:
         if self._landed_late(seen):
-            if timing.is_fresh(self.attempt.delete_sent_at, now := db_now()):
+            if due_times.is_fresh(self.attempt.delete_sent_at, now := db_now()):
                 return self._wait(driver, now)
             is_given_up = self.attempt.delete_sent_at is not None
-            how = preparing.before_delete if is_given_up else preparing.before_removing_late
+            how = preparation.before_delete if is_given_up else preparation.before_removing_late
             return self._effect(driver, Action.DELETE, how)
-        if timing.is_given_up(self.workload, self.attempt, db_now()):
+        if due_times.is_given_up(self.workload, self.attempt, db_now()):
             return self._give_up(driver)
         return self._act(driver, seen)
 
@@ -234,22 +234,22 @@ class _Work:
         )
         action = plan(situation)
         if action.is_effect:
-            return self._effect(driver, action, preparing.PREPARATIONS[action])
+            return self._effect(driver, action, preparation.PREPARATIONS[action])
         match action:
             case Action.PLACE:
                 admission.request(self.workload.cluster_id)
-                return _After(timing.resync_at(now))
+                return _After(due_times.resync_at(now))
             case Action.END:
                 return self._conclude(Outcome.STOPPED)
             case Action.VANISH:
-                return self._vanish(driver, now)
+                return self._on_missing(driver, now)
             case Action.WAIT if seen.state == ObservedState.UNKNOWN:
-                return self._in_the_dark(seen, now)
+                return self._on_unknown(seen, now)
             case Action.WAIT:
                 return self._wait(driver, now)
         if seen.state == ObservedState.UNKNOWN:
-            return self._in_the_dark(seen, now)
-        return _After(timing.rest_due(self.workload, self.attempt, now))
+            return self._on_unknown(seen, now)
+        return _After(due_times.rest_due(self.workload, self.attempt, now))
 
     def _give_up(self, driver: Driver) -> _After:
         """Its image cannot be pulled: the attempt has failed, and what is left of it goes.
@@ -262,7 +262,7 @@ class _Work:
             if workload.attempt_no != attempt.no:
                 raise LostLease
             attempt.delete_sent_at = now
-            retries.bury(attempt, now)
+            retries.mark_deleted(attempt, now)
             retries.conclude(
                 workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False
             )
@@ -274,12 +274,12 @@ class _Work:
         self.effects += 1
         if isinstance(result, Busy | Refused | Unknown):
             return self._judge(Action.DELETE, result)
-        return _After(timing.rest_due(workload, attempt, db_now()))
+        return _After(due_times.rest_due(workload, attempt, db_now()))
 
     def _wait(self, driver: Driver, now: datetime) -> _After:
-        return _After(timing.wait_due(self.attempt, now, in_flight_max=driver.in_flight_max))
+        return _After(due_times.wait_due(self.attempt, now, in_flight_max=driver.in_flight_max))
 
-    def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
+    def _effect(self, driver: Driver, action: Action, prepare: preparation.Preparation) -> _After:
         if self.held.is_too_old:
             return self._no_contact(TOO_SLOW, db_now())
         secrets: Mapping[str, Mapping[str, str]] = {}
@@ -386,12 +386,12 @@ class _Work:
                 if attempt.create_state == CreateState.SENT:
                     attempt.create_state = CreateState.GONE
                 if attempt.create_state != CreateState.SEEN:
-                    retries.bury(attempt, now)
+                    retries.mark_deleted(attempt, now)
                 retries.conclude(workload=workload, attempt=attempt, outcome=outcome, now=now)
                 status.settle(workload, now=now)
         return _After(now)
 
-    def _vanish(self, driver: Driver, now: datetime) -> _After:
+    def _on_missing(self, driver: Driver, now: datetime) -> _After:
         """Nothing is left: the name is free from here on (R3)."""
         if self.attempt.no > 1:
             # An attempt that never came may have been to take over what the one before it kept.
@@ -404,7 +404,7 @@ class _Work:
                 return self._judge(Action.DELETE, told)
         with claims.fenced(self.held, same_intent=True) as workload:
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
-            retries.bury(attempt, now)
+            retries.mark_deleted(attempt, now)
             if attempt.create_state == CreateState.SENT:
                 attempt.create_state = CreateState.GONE
             attempt.outcome = attempt.outcome or Outcome.STOPPED
@@ -428,7 +428,7 @@ class _Work:
         at = retries.auto_deletion_at(self.workload, self.attempt) if is_kept else None
         return at is not None and at <= now
 
-    def _in_the_dark(self, seen: Observation, now: datetime) -> _After:
+    def _on_unknown(self, seen: Observation, now: datetime) -> _After:
         """What is known of it has been stored with the look, unless it had ended before."""
         return self._no_contact("" if self.attempt.unknown_since else seen.reason, now)
 
@@ -438,7 +438,7 @@ class _Work:
         return self._failed(now)
 
     def _failed(self, now: datetime) -> _After:
-        delay = timing.backoff_seconds(self.workload.fail_count + 1)
+        delay = due_times.backoff_seconds(self.workload.fail_count + 1)
         return _After(now + timedelta(seconds=delay), failed=True)
 
     def _tell_trouble(self, text: str) -> None:

@@ -30,7 +30,7 @@ def conclude(
     outcome: Outcome,
     now: datetime,
     may_retry: bool = True,
-    is_moved: bool = False,
+    is_preempted: bool = False,
 ) -> None:
     """End the current attempt for good and start what follows, in the caller's transaction.
 
@@ -49,7 +49,7 @@ def conclude(
     workload.fail_count = 0
     workload.rung_until = None
     may_move = workload.desired == Desired.RUNNING and not attempt.value(TERMINATES)
-    if is_moved and outcome == Outcome.FAILED and may_move:
+    if is_preempted and outcome == Outcome.FAILED and may_move:
         workload.due_at = _move(workload, attempt, now)
     else:
         workload.due_at = _follow_up(workload, attempt, outcome, now, may_retry)
@@ -216,7 +216,7 @@ def late_look(attempt: Attempt, now: datetime) -> datetime | None:
     return next((at for at in times if at > now), None)
 
 
-def bury(attempt: Attempt, now: datetime) -> None:
+def mark_deleted(attempt: Attempt, now: datetime) -> None:
     """Plan the late looks if a create was ever sent; the caller saves the attempt."""
     if attempt.sent_at is not None:
         attempt.tombstone_until = now + timedelta(seconds=LOOKS[-1])

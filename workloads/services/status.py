@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from gangline.db.batches import update_rows
 from gangline.drivers.base import ObservedState
-from gangline.live import bell
+from gangline.live import notify
 from gangline.spec import shares
 from workloads.models import (
     Attempt,
@@ -157,7 +157,9 @@ def _shown(
     end = attempt.ended_at or ended_at
     since = None if end else attempt.started_at
     ran = attempt.ran_until(end) if end else attempt.ran_earlier
-    told = reasons.tell(workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran)
+    told = reasons.status_message(
+        workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran
+    )
     return {
         "phase": phase,
         "status": status,
@@ -228,7 +230,7 @@ def _number(changes: Sequence[_Change]) -> None:
         head = _advance(project_id, len(members))
         for number, change in enumerate(members, start=head - len(members) + 1):
             change.workload.seq = number
-        transaction.on_commit(lambda p=project_id, h=head: bell.announce(p, h))  # type: ignore[misc]
+        transaction.on_commit(lambda p=project_id, h=head: notify.announce(p, h))  # type: ignore[misc]
 
 
 def _write(changes: Sequence[_Change]) -> None:

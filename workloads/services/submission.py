@@ -24,7 +24,16 @@ from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.selectors.ingredients import made_of
 from workloads.services import events, intents, tool_addresses
 from workloads.services.admission import Standing
-from workloads.services.asking import (
+from workloads.services.credentials import store_uses
+from workloads.services.names import name_taken, prefix_problems, prefixed
+from workloads.services.snapshots import (
+    columns_of,
+    labels_of,
+    searched,
+    snapshot_spec,
+    store_labels,
+)
+from workloads.services.submission_types import (
     ClusterUnreachable,
     IdempotencyConflict,
     NameTaken,
@@ -33,12 +42,8 @@ from workloads.services.asking import (
     SubmissionRequest,
     Submitted,
     Totals,
-    Verdict,
 )
-from workloads.services.credentials import store_uses
-from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
-from workloads.services.judging import Place, find_place, judge, not_allowed
-from workloads.services.naming import name_taken, prefix_problems, prefixed
+from workloads.services.validation import Place, find_place, not_allowed, validate_submission
 
 KEY_HOURS = 24
 MAX_WAITING = 1_000
@@ -55,7 +60,6 @@ __all__ = [
     "Submitted",
     "TooManyWaiting",
     "Totals",
-    "Verdict",
     "checked_preview",
     "preview",
     "replayed",
@@ -89,7 +93,7 @@ def preview(
 
     ``place``, ``policy``, ``standing`` and ``resolution`` are those that the caller has already.
     """
-    return judge(
+    return validate_submission(
         actor.user, request, place=place, policy=policy, standing=standing, resolution=resolution
     )
 
@@ -198,9 +202,9 @@ def remember(user: User, key: str, request_hash: str, workload: Workload, *, now
 
 def _acceptable(actor: Actor, request: SubmissionRequest, place: Place) -> Preview:
     # Whether the name is free is for the database to say, unless something else is wrong as well.
-    judged = judge(actor.user, request, place=place, is_to_store=True)
+    judged = validate_submission(actor.user, request, place=place, is_to_store=True)
     if judged.problems:
-        judged = judge(
+        judged = validate_submission(
             actor.user, request, place=place, resolution=judged.resolution, with_forecast=False
         )
         raise InvalidSpec(judged.problems)
@@ -227,7 +231,7 @@ def _store(
     workload = _new_workload(actor, request, judged, project, cluster)
     chosen = asset_ids(request.assets)
     workload.made_of = made_of(workload.template_id, chosen)
-    frozen = freeze(workload, judged)
+    frozen = snapshot_spec(workload, judged)
     with transaction.atomic():
         if versions_to(project.scope) != judged.policy.versions:
             raise _PolicyMoved

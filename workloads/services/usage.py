@@ -12,8 +12,8 @@ from gangline.organization.models import RESOURCES, Department, Project, Quota
 from gangline.spec.words import plain_number
 from workloads.models import Attempt, Workload
 from workloads.services import admission
-from workloads.services.asking import Totals
 from workloads.services.quota import Shares
+from workloads.services.submission_types import Totals
 from workloads.services.walk import cover
 from workloads.statuses import ENDED, STATUSES, statuses_of
 

@@ -20,7 +20,7 @@ from gangline.settings.catalogue import TERMINAL_IDLE_MINUTES
 from gangline.settings.values import value_of
 from workloads.models import Terminal
 from workloads.terminals import tickets
-from workloads.terminals.forwarding import Forwarding
+from workloads.terminals.port_forward import Forwarding
 from workloads.terminals.session import AWAY_SECONDS, Session
 
 log = logging.getLogger(__name__)

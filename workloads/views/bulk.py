@@ -20,7 +20,7 @@ from gangline.tables.query import read
 from gangline.web.confirm import Question, ask
 from gangline.web.formats import grouped
 from workloads.models import BulkAction, ItemState, Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 from workloads.services import bulk
 from workloads.statuses import statuses_with
 from workloads.tables import WORKLOADS
@@ -102,7 +102,7 @@ def retry(request: HttpRequest, action_id: UUID) -> HttpResponse:
 def _matching(user: User, address: str, since: datetime) -> QuerySet[Workload]:
     query = read(WORKLOADS, QueryDict(address[:4000]), user)
     projects = visible_projects(user, Permission.WORKLOAD_VIEW).order_by()
-    listed = listing.listed(projects.values_list("pk", flat=True), query)
+    listed = workload_list.listed(projects.values_list("pk", flat=True), query)
     return listed.fitting.filter(created_at__lte=since)
 
 

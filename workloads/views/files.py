@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from gangline.access.actor import actor_of
 from gangline.access.refusals import NotAllowed
 from gangline.drivers.results import RUN, Entry, Kind
-from gangline.web.streaming import downloaded
+from gangline.web.streams import downloaded
 from workloads.models import Workload
 from workloads.selectors import details
 from workloads.services import files

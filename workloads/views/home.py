@@ -23,7 +23,7 @@ from gangline.scopes.selectors import tenant_scope
 from gangline.tables.counts import capped, in_words
 from workloads.live import heads_of
 from workloads.models import Draft, Workload
-from workloads.selectors import listing
+from workloads.selectors import workload_list
 from workloads.selectors.first_steps import (
     HIDDEN,
     SAMPLE,
@@ -52,7 +52,7 @@ _RECENT = {
     "ended": ("completed", "stopped"),
 }
 
-Drawn = tuple[listing.ListRow, str, str]
+Drawn = tuple[workload_list.ListRow, str, str]
 
 
 @login_required
@@ -65,12 +65,12 @@ def home(request: HttpRequest) -> HttpResponse:
     scopes = frozenset(
         visible_projects(user, Permission.WORKLOAD_VIEW).values_list("pk", flat=True)
     )
-    visible = listing.in_projects(scopes)
+    visible = workload_list.in_projects(scopes)
     heads, since = heads_of(scopes), db_now()
     runs_it = is_administrator(user)
     clusters = cluster_rows(user)
     shown = administrator_tile_counts(visible, since) if runs_it else tile_counts(visible, since)
-    found = capped({**listing.by_pill(visible), **shown})
+    found = capped({**workload_list.by_pill(visible), **shown})
     context: dict[str, Any] = {
         "live_after": {str(scope): head for scope, head in heads.items()},
         "live_since": since.isoformat(),
@@ -132,7 +132,7 @@ def _recent(visible: QuerySet[Workload], user: User) -> dict[str, list[Drawn]]:
         newest = visible.filter(status__in=statuses).order_by("-created_at")[:RECENT]
         chosen |= Q(pk__in=newest.values("pk"))
     newest = Workload.objects.filter(chosen).order_by("-created_at")
-    rows = listing.without_logs(WORKLOADS.fetch(newest, WORKLOADS.chosen(())), user)
+    rows = workload_list.without_logs(WORKLOADS.fetch(newest, WORKLOADS.chosen(())), user)
     return {
         name: [
             (row, str(status_cell(row)), str(pods_cell(row)))

@@ -11,9 +11,9 @@ from gangline.access.actor import actor_of
 from gangline.access.grants import who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
-from workloads.logs import searching
+from workloads.logs import search
 from workloads.logs.cursors import BadCursor
-from workloads.logs.presenting import rows_html
+from workloads.logs.rendered_lines import rows_html
 from workloads.models import Workload
 from workloads.selectors import details
 from workloads.selectors.logs import Log, Page, Unreadable, log_of, may_read
@@ -112,5 +112,5 @@ def _found(log: Log, request: HttpRequest) -> dict[str, Any]:
         return {"log_found": logs.hits(log, request)}
     except (logs.BadQuestion, BadCursor) as problem:
         return {"log_problem": str(problem)}
-    except searching.Busy:
+    except search.Busy:
         return {"log_problem": "Other searches are running. Try again in a moment."}

@@ -11,11 +11,11 @@ from django.views.decorators.http import require_GET
 from gangline.access.actor import actor_of
 from gangline.audit import actions
 from gangline.audit import services as audit
-from gangline.web.streaming import streamed
-from workloads.logs import searching
-from workloads.logs.cleaning import plain
+from gangline.web.streams import streamed
+from workloads.logs import search
 from workloads.logs.cursors import BadCursor
-from workloads.logs.presenting import growth, row
+from workloads.logs.rendered_lines import growth, row
+from workloads.logs.sanitizer import plain
 from workloads.selectors.logs import Log, Page, Unreadable, open_log
 
 LINES = 500
@@ -52,7 +52,7 @@ def chunk(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         status = 409 if isinstance(problem, Unreadable) else 400
         words = "This place in the log is not known." if isinstance(problem, BadCursor) else problem
         return JsonResponse({"message": str(words)}, status=status)
-    except searching.Busy:
+    except search.Busy:
         message = "Other searches are running. Try again in a moment."
         return JsonResponse({"message": message}, status=429, headers={"Retry-After": "2"})
     if "after" in request.GET and _is_quiet(log, page, request.GET["after"]):
@@ -162,8 +162,8 @@ def presented(log: Log, page: Page) -> dict[str, Any]:
 def searched_text(request: HttpRequest) -> str:
     """The text to search for; BadQuestion when there can be none."""
     text = request.GET.get("q", "")
-    if not 1 <= len(text) <= searching.TEXT or any(c in text for c in "\n\r\0"):
-        raise BadQuestion(f"Search for 1 to {searching.TEXT} characters in one line.")
+    if not 1 <= len(text) <= search.TEXT or any(c in text for c in "\n\r\0"):
+        raise BadQuestion(f"Search for 1 to {search.TEXT} characters in one line.")
     return text
 
 

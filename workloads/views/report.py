@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from gangline.access.actor import actor_of
 from gangline.lib.texts import whole
-from gangline.web.streaming import streamed
+from gangline.web.streams import streamed
 from workloads.models import Attempt, Workload
 from workloads.parts import DOWNLOADS, report_context
 from workloads.report import csv

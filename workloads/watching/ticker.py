@@ -23,7 +23,7 @@ from gangline.db.clock import db_now
 from gangline.db.leases import TICKER, LeaseHolder, see_clock
 from gangline.db.locks import update_in_order
 from gangline.db.models import Lease
-from workloads import work_bell
+from workloads import wakeup
 from workloads.models import Workload
 from workloads.services import admission, bulk, claims
 from workloads.services.reconcile import reconcile
@@ -45,7 +45,7 @@ STEP = timedelta(seconds=1)
 
 
 class Publisher(Protocol):
-    """Tells workers that workloads are due; see `workloads.watching.publishing`."""
+    """Tells workers that workloads are due; see `workloads.watching.publisher`."""
 
     def is_usable(self) -> bool: ...
 
@@ -69,12 +69,12 @@ class Ticker:
 
     def run(self, stop: threading.Event) -> None:
         """Work until told to stop; what is running then is finished by whoever takes over."""
-        listener = work_bell.Listener()
+        listener = wakeup.Listener()
         listener.start()
         nap = 0.0
         try:
             while not stop.is_set():
-                work_bell.wait(nap)
+                wakeup.wait(nap)
                 nap = self._turn() if not stop.is_set() else 0.0
         finally:
             listener.stop()
@@ -211,7 +211,7 @@ class Inline:
                 self._at_work.discard(workload_id)
                 if broken:
                     self._resting[workload_id] = time.monotonic() + REST_SECONDS
-            work_bell.wake()
+            wakeup.wake()
 
 
 def _waiting_after_admission(cluster: Cluster) -> int:
@@ -248,6 +248,6 @@ def _ready(clusters: Sequence[Cluster]) -> list[Cluster]:
 
 def _celery_publisher() -> Publisher:
     # Late: the embedded product must not spend its start on loading a task queue.
-    from workloads.watching.publishing import CeleryPublisher
+    from workloads.watching.publisher import CeleryPublisher
 
     return CeleryPublisher()

@@ -19,9 +19,9 @@ from gangline.db.leases import LeaseHolder, LeaseLost
 from gangline.drivers.base import AttemptRef, Driver, Observation
 from gangline.drivers.facts import Health
 from gangline.drivers.kind import Unconnectable
-from gangline.drivers.looking import Looker
+from gangline.drivers.observation_queue import Looker
 from gangline.lib.fail_points import fail_point
-from workloads import refs, work_bell
+from workloads import refs, wakeup
 from workloads.models import Attempt
 from workloads.services import observe
 from workloads.services.contact import mark_found, mark_lost, wake_waiting
@@ -104,7 +104,7 @@ class Watchers:
                 raise
             except Exception:
                 log.exception("the probe of cluster %s broke", cluster.name)
-            work_bell.ring()
+            wakeup.ring()
 
 
 class Watcher:
@@ -234,7 +234,7 @@ class Watcher:
         with transaction.atomic():
             self._lease.guard()
             Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._led_fence)
-        work_bell.ring()
+        wakeup.ring()
 
     def _store(self, batch: Sequence[Observation]) -> None:
         now, monotonic = db_now(), time.monotonic()

@@ -11,9 +11,9 @@ from django.utils.html import format_html
 
 from gangline.forms import drawing
 from gangline.spec.problems import Problem
-from gangline.spec_forms.gestures import Gesture
-from workloads.wizard import rehearsal
-from workloads.wizard.desk import Desk
+from gangline.spec_forms.form_actions import FormAction
+from workloads.wizard import last_dry_run
+from workloads.wizard.context import WizardContext
 from workloads.wizard.equivalents import equivalents, file_name
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.review import CLUSTER_CHECK
@@ -43,11 +43,11 @@ def api_url(request: HttpRequest) -> str:
     return request.build_absolute_uri("/api/v1/workloads/distributed")
 
 
-def download(request: HttpRequest, desk: Desk, key: str) -> HttpResponse:
+def download(request: HttpRequest, wizard: WizardContext, key: str) -> HttpResponse:
     """One of the other ways to say the workload, as a file."""
-    for one in equivalents(desk, api_url(request)):
+    for one in equivalents(wizard, api_url(request)):
         if one.key == key and one.text:
-            name = file_name(desk, one)
+            name = file_name(wizard, one)
             headers = {"Content-Disposition": f'attachment; filename="{name}"'}
             return HttpResponse(one.text, content_type="text/plain; charset=utf-8", headers=headers)
     raise Http404
@@ -58,56 +58,60 @@ def as_yaml(request: HttpRequest, yaml_page: YamlPage, *, status: int = 200) -> 
     return render(request, "wizard/yaml.html", yaml_page.context(), status=status)
 
 
-def go_on(request: HttpRequest, desk: Desk, step: Step, extra: list[Problem]) -> HttpResponse:
+def go_on(
+    request: HttpRequest, wizard: WizardContext, step: Step, extra: list[Problem]
+) -> HttpResponse:
     """Continue: to the next step, or the same one with everything that keeps it from being left."""
-    checked = StepPage(desk, step, checked=True, extra=extra)
+    checked = StepPage(wizard, step, checked=True, extra=extra)
     if checked.here:
         return page(request, checked, status=422)
-    return SeeOther(step_url(desk, after(step, desk.steps)))
+    return SeeOther(step_url(wizard, after(step, wizard.steps)))
 
 
-def to_step(desk: Desk, step: Step, what: str) -> HttpResponse:
+def to_step(wizard: WizardContext, step: Step, what: str) -> HttpResponse:
     """Another step; one that this configuration has not is the next that it has."""
     wanted = Step(what) if what in set(Step) else step
-    return SeeOther(step_url(desk, wanted if wanted in desk.steps else Step.REVIEW))
+    return SeeOther(step_url(wizard, wanted if wanted in wizard.steps else Step.REVIEW))
 
 
-def rehearsed(request: HttpRequest, desk: Desk) -> HttpResponse:
+def dry_run_answer(request: HttpRequest, wizard: WizardContext) -> HttpResponse:
     """Dry run: ask the cluster, keep its answer with the draft, show it in Review."""
-    if desk.draft is not None and desk.preview is not None and desk.request is not None:
-        rehearsal.ask(desk.draft, desk.preview, desk.request)
+    if wizard.draft is not None and wizard.preview is not None and wizard.request is not None:
+        last_dry_run.ask(wizard.draft, wizard.preview, wizard.request)
     if APPLY in request.headers:
-        return page(request, StepPage(desk, Step.REVIEW))
-    return SeeOther(f"{step_url(desk, Step.REVIEW, check=CLUSTER)}#{CLUSTER_CHECK}")
+        return page(request, StepPage(wizard, Step.REVIEW))
+    return SeeOther(f"{step_url(wizard, Step.REVIEW, check=CLUSTER)}#{CLUSTER_CHECK}")
 
 
-def leave(request: HttpRequest, desk: Desk) -> HttpResponse:
+def leave(request: HttpRequest, wizard: WizardContext) -> HttpResponse:
     """To the table, with the way back."""
     messages.success(
         request,
-        format_html('Draft saved. <a href="{}">Continue</a>', step_url(desk, Step.SETUP)),
+        format_html('Draft saved. <a href="{}">Continue</a>', step_url(wizard, Step.SETUP)),
     )
     return SeeOther(reverse("workload-list"))
 
 
 def again(
-    request: HttpRequest, desk: Desk, step: Step, *, focus: str, checked: bool
+    request: HttpRequest, wizard: WizardContext, step: Step, *, focus: str, checked: bool
 ) -> HttpResponse:
     """The same step after an edit. Scripts get it at once, others through a redirect."""
     if APPLY in request.headers:
-        return page(request, StepPage(desk, step, checked=checked, focus=focus))
-    address = step_url(desk, step, **({"check": "1"} if checked else {}))
+        return page(request, StepPage(wizard, step, checked=checked, focus=focus))
+    address = step_url(wizard, step, **({"check": "1"} if checked else {}))
     return SeeOther(f"{address}#{focus}" if focus else address)
 
 
-def opened(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
+def opened(wizard: WizardContext, step: Step, form_action: FormAction) -> HttpResponse:
     """What scripts show as a dialog over the step, as a page."""
-    return SeeOther(step_url(desk, step, **{gesture.verb: gesture.what}))
+    return SeeOther(step_url(wizard, step, **{form_action.verb: form_action.what}))
 
 
-def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) -> JsonResponse:
+def autosaved(
+    request: HttpRequest, wizard: WizardContext, step: Step, *, checked: bool
+) -> JsonResponse:
     """What scripts show after an automatic save: the time, the summary, what controls come to."""
-    step_page = StepPage(desk, step, checked=checked, has_rows=False)
+    step_page = StepPage(wizard, step, checked=checked, has_rows=False)
     context = step_page.context()
     fields = [field for section in context["sections"] for field in section.fields]
     if step is Step.SETUP:

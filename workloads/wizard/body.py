@@ -6,7 +6,7 @@ from typing import Any
 from gangline.spec.problems import Role
 from gangline.spec.sources import WORKERS, Values
 from gangline.spec.values import nest
-from workloads.services.asking import Preview, SubmissionRequest
+from workloads.services.submission_types import Preview, SubmissionRequest
 
 
 def body_of(request: SubmissionRequest, judged: Preview, *, is_different: bool) -> dict[str, Any]:

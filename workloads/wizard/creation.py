@@ -12,7 +12,7 @@ from gangline.spec.problems import InvalidSpec
 from workloads.models import Workload
 from workloads.services import submission
 from workloads.wizard import drafts
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.drafts import AlreadySubmitted
 from workloads.wizard.state import DraftState
 
@@ -26,10 +26,10 @@ def create(*, actor: Actor, draft_id: uuid.UUID) -> Workload:
     draft = drafts.locked(owner=actor.user, draft_id=draft_id)
     if draft.workload_id is not None:
         raise AlreadySubmitted(draft.workload_id)
-    desk = Desk(actor, draft_id, DraftState.from_json(draft.inputs), draft)
-    request = desk.request
-    if request is None or desk.strange:
-        raise InvalidSpec(desk.problems)
+    wizard = WizardContext(actor, draft_id, DraftState.from_json(draft.inputs), draft)
+    request = wizard.request
+    if request is None or wizard.strange:
+        raise InvalidSpec(wizard.problems)
     submitted = submission.submit(
         actor=actor, request=request, key=str(draft_id), request_hash=hash_of(request)
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assets.credentials.choosing import Offered
+from assets.credentials.choices import Offered
 from assets.credentials.references import PULL, VARIABLES, naming
 from assets.credentials.types import serves
 from assets.credentials.within import maker

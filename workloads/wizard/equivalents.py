@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from gangline.drivers.kind import ClusterKind, Unconnectable
 from gangline.drivers.registry import DRIVERS
 from gangline.spec.types import is_workload_name
-from workloads.services.rehearsing import native_text
-from workloads.wizard.desk import Desk
+from workloads.services.dry_run import native_text
+from workloads.wizard.context import WizardContext
 from workloads.wizard.programs import command_line, python_lines
 
 YAML, CURL, CLI, PYTHON = "yaml", "curl", "cli", "python"
@@ -28,34 +28,34 @@ class Equivalent:
     ending: str = "yaml"
 
 
-def equivalents(desk: Desk, address: str) -> Iterator[Equivalent]:
+def equivalents(wizard: WizardContext, address: str) -> Iterator[Equivalent]:
     """All of them, each for what is in the form now; ``address`` is that of the API."""
     yaml = "What the API takes as application/yaml, and what the YAML tab edits."
-    yield Equivalent(YAML, "YAML", desk.yaml, yaml)
+    yield Equivalent(YAML, "YAML", wizard.yaml, yaml)
     curl = "The token is left to your shell; sent twice, it is one workload."
-    yield Equivalent(CURL, "curl", _curl(desk, address), curl, ending="sh")
-    if desk.choices.project is not None:
-        yield from _programs(desk, address)
-    yield from (_native(desk, kind) for kind in DRIVERS.values() if kind.native_word)
+    yield Equivalent(CURL, "curl", _curl(wizard, address), curl, ending="sh")
+    if wizard.choices.project is not None:
+        yield from _programs(wizard, address)
+    yield from (_native(wizard, kind) for kind in DRIVERS.values() if kind.native_word)
 
 
-def _programs(desk: Desk, address: str) -> Iterator[Equivalent]:
-    project = desk.choices.project
+def _programs(wizard: WizardContext, address: str) -> Iterator[Equivalent]:
+    project = wizard.choices.project
     assert project is not None  # noqa: S101  asked before
-    line = command_line(desk.body, project.name, project.cluster.name)
+    line = command_line(wizard.body, project.name, project.cluster.name)
     yield Equivalent(CLI, "Command line", line, "After gangline login.", ending="sh")
     server = address.removesuffix(urlsplit(address).path)
     help_text = "With what gangline login stored, or GANGLINE_TOKEN."
-    yield Equivalent(PYTHON, "Python", python_lines(desk.body, server), help_text, ending="py")
+    yield Equivalent(PYTHON, "Python", python_lines(wizard.body, server), help_text, ending="py")
 
 
-def _native(desk: Desk, kind: ClusterKind) -> Equivalent:
-    preview, request = desk.preview, desk.request
-    cluster = desk.choices.cluster
+def _native(wizard: WizardContext, kind: ClusterKind) -> Equivalent:
+    preview, request = wizard.preview, wizard.request
+    cluster = wizard.choices.cluster
     if preview is None or request is None or cluster is None:
         return Equivalent(kind.key, kind.native_word, why_not="There is no project.")
     if cluster.engine is not kind:
-        project = desk.choices.project
+        project = wizard.choices.project
         place = f"Project {project.name}" if project else "This workload"
         why = f"{place} runs on {cluster.engine.phrase(cluster.name)}, which takes none."
         return Equivalent(kind.key, kind.native_word, why_not=why)
@@ -63,16 +63,16 @@ def _native(desk: Desk, kind: ClusterKind) -> Equivalent:
         why = "Shown as soon as every problem is mended."
         return Equivalent(kind.key, kind.native_word, why_not=why)
     try:
-        text = native_text(preview, request, desk.draft_id)
+        text = native_text(preview, request, wizard.draft_id)
     except Unconnectable as error:
         return Equivalent(kind.key, kind.native_word, why_not=str(error))
     about = f"What {cluster.engine.phrase(cluster.name)} gets. Policy and defaults are in it."
     return Equivalent(kind.key, kind.native_word, text, about, ending=kind.native_ending)
 
 
-def _curl(desk: Desk, address: str) -> str:
+def _curl(wizard: WizardContext, address: str) -> str:
     """The same submission through the API."""
-    body = json.dumps(desk.body, indent=2, ensure_ascii=False).replace("'", "'\\''")
+    body = json.dumps(wizard.body, indent=2, ensure_ascii=False).replace("'", "'\\''")
     # Sent twice it is one workload; what is changed before is another request.
     key = hashlib.sha256(body.encode()).hexdigest()[:32]
     return (
@@ -83,9 +83,9 @@ def _curl(desk: Desk, address: str) -> str:
     )
 
 
-def file_name(desk: Desk, equivalent: Equivalent) -> str:
+def file_name(wizard: WizardContext, equivalent: Equivalent) -> str:
     """Of a download: the workload's name, where it is one."""
-    name = desk.choices.name
+    name = wizard.choices.name
     stem = name if is_workload_name(name) else "workload"
     middle = "" if equivalent.key in (YAML, CURL, PYTHON) else f".{equivalent.key}"
     return f"{stem}{middle}.{equivalent.ending}"

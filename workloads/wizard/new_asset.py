@@ -29,39 +29,43 @@ from gangline.spec.problems import Role
 from gangline.web.errors import Refusal
 from workloads.wizard import drafts
 from workloads.wizard.answers import SeeOther
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.galleries import DATA, NEW, asset_field, with_picks
 from workloads.wizard.pages import step_url
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
 
 
-def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse:
+def page(request: HttpRequest, wizard: WizardContext, step: Step, key: str) -> HttpResponse:
     """The form of a new asset for ``key``, ``<role>.<kind>``; scripts show it as a dialog."""
     role, _, name = key.partition(".")
     # A data volume is made of a claim that is there: on its own pages.
     made_here = (one for one in KINDS if one.model is not DataVolume)
     kind = next((one for one in made_here if one.key == name), None)
-    project = desk.choices.project
+    project = wizard.choices.project
     if project is None or role not in (Role.WORKER, Role.MASTER):
         raise Http404
     name, _, path = name.partition(".")
     if name == within.CREDENTIAL and path in naming():
-        return _credential(request, desk, step, Role(role), path, project)
-    if name == DATA and desk.galleries.may_create(SOURCE_KINDS[0]):
-        return _types(request, desk, step, Role(role))
+        return _credential(request, wizard, step, Role(role), path, project)
+    if name == DATA and wizard.galleries.may_create(SOURCE_KINDS[0]):
+        return _types(request, wizard, step, Role(role))
     if kind is None:
         raise Http404
     resource = get(kind.resource_key)
-    if not desk.galleries.may_create(kind):
+    if not wizard.galleries.may_create(kind):
         raise _denied(resource, project)
-    form = _form(request, desk, Role(role), kind, project)
-    back = _back(desk, step, Role(role), kind)
+    form = _form(request, wizard, Role(role), kind, project)
+    back = _back(wizard, step, Role(role), kind)
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
         return _page(request, resource, form, project, back, status=form.redrawn.status)
     if request.method == "POST" and form.is_valid():
         made = _made(
-            desk, resource, form, project, lambda one: _choose(desk, step, Role(role), kind, one)
+            wizard,
+            resource,
+            form,
+            project,
+            lambda one: _choose(wizard, step, Role(role), kind, one),
         )
         if made is not None:
             messages.success(request, f"{made} was created.")
@@ -77,21 +81,21 @@ def _done(request: HttpRequest, back: str) -> HttpResponse:
 
 
 def _credential(
-    request: HttpRequest, desk: Desk, step: Step, role: Role, path: str, project: Project
+    request: HttpRequest, wizard: WizardContext, step: Step, role: Role, path: str, project: Project
 ) -> HttpResponse:
     """A credential for a row of ``path``, of a type that fits there."""
     resource = get(within.CREDENTIAL)
-    if not can(desk.actor.user, resource.permission("create"), project.scope):
+    if not can(wizard.actor.user, resource.permission("create"), project.scope):
         raise _denied(resource, project)
     data = request.POST if request.method == "POST" else None
-    form = within.form_for(path, project.scope, desk.actor, data)
-    back = f"{step_url(desk, step)}#{dom_id(f'{role}.{path}')}"
+    form = within.form_for(path, project.scope, wizard.actor, data)
+    back = f"{step_url(wizard, step)}#{dom_id(f'{role}.{path}')}"
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
         return _page(request, resource, form, project, back, status=200)
     if request.method == "POST" and form.is_valid():
         made = _made(
-            desk, resource, form, project,
-            lambda one: _save(desk, step, lambda stored: _with_row(stored, role, path, one)),
+            wizard, resource, form, project,
+            lambda one: _save(wizard, step, lambda stored: _with_row(stored, role, path, one)),
         )  # fmt: skip
         if made is not None:
             messages.success(request, f"{made} was created.")
@@ -112,7 +116,7 @@ def _denied(resource: Resource[Any], project: Project) -> PermissionDenied:
 
 
 def _made(
-    desk: Desk,
+    wizard: WizardContext,
     resource: Resource[Any],
     form: ResourceForm,
     project: Project,
@@ -122,7 +126,7 @@ def _made(
     try:
         values = {"scope": project.scope, **form.values()}
         with transaction.atomic():
-            made = services.create(resource, actor=desk.actor, values=values).obj
+            made = services.create(resource, actor=wizard.actor, values=values).obj
             choose(made)
         return made
     except drafts.AlreadySubmitted:
@@ -159,11 +163,11 @@ def _page(
 
 
 def _form(
-    request: HttpRequest, desk: Desk, role: Role, kind: AssetKind, project: Project
+    request: HttpRequest, wizard: WizardContext, role: Role, kind: AssetKind, project: Project
 ) -> AssetForm:
     """Name and values; a scope only where more than the project can be chosen."""
     resource = get(kind.resource_key)
-    whole = desk.form(role)
+    whole = wizard.form(role)
     part = replace(
         whole,
         role=Role.WORKER,
@@ -177,7 +181,7 @@ def _form(
     form: AssetForm = resource.form_class(
         request.POST if request.method == "POST" else None,
         resource=resource,
-        actor=desk.actor,
+        actor=wizard.actor,
         part=part,
         initial={"scope": project.scope_id},
     )
@@ -185,41 +189,41 @@ def _form(
     return form
 
 
-def _types(request: HttpRequest, desk: Desk, step: Step, role: Role) -> HttpResponse:
+def _types(request: HttpRequest, wizard: WizardContext, step: Step, role: Role) -> HttpResponse:
     """Which type of data source; what this cluster cannot have says why."""
-    reasons = desk.galleries.unsupported
+    reasons = wizard.galleries.unsupported
     types = [
-        (kind, step_url(desk, step, **{NEW: f"{role}.{kind.key}"}), reasons.get(kind.item, ""))
+        (kind, step_url(wizard, step, **{NEW: f"{role}.{kind.key}"}), reasons.get(kind.item, ""))
         for kind in SOURCE_KINDS
     ]
-    context = {"types": types, "back": _back(desk, step, role, SOURCE_KINDS[0])}
+    context = {"types": types, "back": _back(wizard, step, role, SOURCE_KINDS[0])}
     return render(request, "wizard/new_data_source.html", context)
 
 
-def _back(desk: Desk, step: Step, role: Role, kind: AssetKind) -> str:
+def _back(wizard: WizardContext, step: Step, role: Role, kind: AssetKind) -> str:
     """To the gallery that the asset is for."""
     field = asset_field(f"{role}.{DATA if kind.item else kind.key}")
-    return f"{step_url(desk, step)}#{dom_id(field)}"
+    return f"{step_url(wizard, step)}#{dom_id(field)}"
 
 
-def _choose(desk: Desk, step: Step, role: Role, kind: AssetKind, made: Any) -> None:
+def _choose(wizard: WizardContext, step: Step, role: Role, kind: AssetKind, made: Any) -> None:
     """The new asset stands in the draft; the rest of the draft is as it was saved."""
-    picked, pk = [str(one.pk) for one in desk.galleries.picked(role)], str(made.pk)
+    picked, pk = [str(one.pk) for one in wizard.galleries.picked(role)], str(made.pk)
 
     def change(stored: DraftState) -> DraftState:
         if kind.item:
             return with_picks(stored, role, [*picked, pk])
         return stored.with_asset(f"{role}.{kind.key}", pk)
 
-    _save(desk, step, change)
+    _save(wizard, step, change)
 
 
-def _save(desk: Desk, step: Step, change: Callable[[DraftState], DraftState]) -> None:
+def _save(wizard: WizardContext, step: Step, change: Callable[[DraftState], DraftState]) -> None:
     drafts.save(
-        owner=desk.actor.user,
-        draft_id=desk.draft_id,
+        owner=wizard.actor.user,
+        draft_id=wizard.draft_id,
         step=step,
-        page=drafts.Page(tab="", seen=drafts.version_of(desk.draft, step), wins=True),
+        page=drafts.Page(tab="", seen=drafts.version_of(wizard.draft, step), wins=True),
         change=change,
-        start=desk.state,
+        start=wizard.state,
     )

@@ -14,7 +14,7 @@ from gangline.accounts.models import User
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 from workloads.models import Workload
-from workloads.services.naming import free_name
+from workloads.services.names import free_name
 from workloads.wizard.choices import Choices, as_uuid
 from workloads.wizard.prefill import copy_of, with_template
 from workloads.wizard.state import CLUSTER, NAME, PROJECT, DraftState

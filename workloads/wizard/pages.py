@@ -1,4 +1,4 @@
-"""What each step's page needs, gathered from the desk."""
+"""What each step's page needs, gathered from the context."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from gangline.spec_forms.limits import capital
 from gangline.spec_forms.words import count
 from workloads.services.submission import Preview
 from workloads.wizard import drafts, setup_page
-from workloads.wizard.desk import NO_PROJECT, Desk
+from workloads.wizard.context import NO_PROJECT, WizardContext
 from workloads.wizard.equivalents import equivalents
 from workloads.wizard.review import Review, copied_values
 from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
@@ -39,7 +39,7 @@ class StepLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProblemLink:
     """One line of the error summary."""
 
     text: str
@@ -50,7 +50,7 @@ class Told:
 class StepPage:
     """One rendering of one step. ``checked``: problems are shown at the fields."""
 
-    desk: Desk
+    wizard: WizardContext
     step: Step
     checked: bool = False
     extra: Sequence[Problem] = ()
@@ -62,12 +62,12 @@ class StepPage:
 
     @property
     def _version(self) -> int:
-        return drafts.version_of(self.desk.draft, self.step)
+        return drafts.version_of(self.wizard.draft, self.step)
 
     @property
     def all_problems(self) -> list[Problem]:
-        extra = [self.desk.as_typed(problem) for problem in self.extra]
-        return [*extra, *(p for p in self.desk.problems if p not in extra)]
+        extra = [self.wizard.as_typed(problem) for problem in self.extra]
+        return [*extra, *(p for p in self.wizard.problems if p not in extra)]
 
     @property
     def here(self) -> list[Problem]:
@@ -78,7 +78,7 @@ class StepPage:
     @property
     def objections(self) -> list[Problem]:
         """What the cluster has against fields of this page: told, but nobody is held back."""
-        return problems_of(self.step, self.desk.objections)
+        return problems_of(self.step, self.wizard.objections)
 
     @property
     def told(self) -> list[Problem]:
@@ -89,42 +89,44 @@ class StepPage:
 
     @cached_property
     def setup(self) -> setup_page.SetupPage:
-        rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
+        rule = self.wizard.policy.rule(Role.WORKER, FRAMEWORK)
         return setup_page.SetupPage(
-            self.desk.choices,
+            self.wizard.choices,
             rule,
             [*self.here, *self.objections],
-            self.desk.standing,
-            self.desk.policy_here,
+            self.wizard.standing,
+            self.wizard.policy_here,
         )
 
     def context(self) -> dict[str, Any]:
         """Everything that all steps have in common, and what this one adds."""
-        desk, sections = self.desk, self._sections()
-        is_homeless = desk.choices.project is None
+        wizard, sections = self.wizard, self._sections()
+        is_homeless = wizard.choices.project is None
         return {
-            "desk": desk,
+            "wizard": wizard,
             "step": self.step,
             "steps": self._steps(sections),
             "title": self._word(self.step),
             "lead": self._lead(),
             "sections": sections,
-            "summary": summary_of(desk, self._worth_telling()),
+            "summary": summary_of(wizard, self._worth_telling()),
             "first_problem_url": self._first_url,
-            "notices": [str(n) for n in desk.preview.resolution.notices] if desk.preview else [],
-            "problems": [Told(text, target_of(p)) for text, p in self._sentences()],
+            "notices": [str(n) for n in wizard.preview.resolution.notices]
+            if wizard.preview
+            else [],
+            "problems": [ProblemLink(text, target_of(p)) for text, p in self._sentences()],
             "version": self._version,
             "saved_at": self._saved_at(),
-            "unread": bool(desk.state.written and desk.state.written.unread),
-            "only_in_yaml": [p.label or p.path for p in desk.strange if p.rule == "unknown"],
+            "unread": bool(wizard.state.written and wizard.state.written.unread),
+            "only_in_yaml": [p.label or p.path for p in wizard.strange if p.rule == "unknown"],
             "focus": self.focus,
             "conflict_at": self.conflict_at,
-            "back": (back := before(self.step, desk.steps)),
+            "back": (back := before(self.step, wizard.steps)),
             "back_word": self._word(back).lower() if back else "",
-            "next_word": self._word(after(self.step, desk.steps)).lower(),
+            "next_word": self._word(after(self.step, wizard.steps)).lower(),
             "no_project": NO_PROJECT if is_homeless else "",
             "may_make_project": is_homeless
-            and Permission.PROJECT_CREATE in held_anywhere(desk.actor.user),
+            and Permission.PROJECT_CREATE in held_anywhere(wizard.actor.user),
             **self._own(),
         }
 
@@ -137,61 +139,62 @@ class StepPage:
             }
         if self.step is Step.MASTER:
             return {
-                "forced": [capital_sentence(p) for p in self.desk.forced],
-                "is_different": self.desk.is_different,
+                "forced": [capital_sentence(p) for p in self.wizard.forced],
+                "is_different": self.wizard.is_different,
                 "leader": self._leader,
             }
-        if self.step is Step.REVIEW and self.desk.preview is not None:
-            return self._review(self.desk.preview)
+        if self.step is Step.REVIEW and self.wizard.preview is not None:
+            return self._review(self.wizard.preview)
         return {}
 
     @property
     def _leader(self) -> GangRole:
-        return FRAMEWORKS[self.desk.choices.framework].leader
+        return FRAMEWORKS[self.wizard.choices.framework].leader
 
     def _word(self, step: Step) -> str:
-        return word(step, self.desk.choices.framework)
+        return word(step, self.wizard.choices.framework)
 
     @property
     def _new_project_url(self) -> str:
         """Where who may make a project makes one; the draft is kept meanwhile."""
-        may = Permission.PROJECT_CREATE in held_anywhere(self.desk.actor.user)
+        may = Permission.PROJECT_CREATE in held_anywhere(self.wizard.actor.user)
         return reverse("project-create") if may else ""
 
     def _review(self, preview: Preview) -> Mapping[str, Any]:
-        desk = self.desk
-        review = Review(desk, preview, copied_values(desk))
-        differences = review.differences() if desk.has_master else []
+        wizard = self.wizard
+        review = Review(wizard, preview, copied_values(wizard))
+        differences = review.differences() if wizard.has_master else []
         same = "Same as the workers, except:" if differences else "Same as the workers."
         return {
             "checks": review.checks(self.field_url),
-            "rehearse": not self.all_problems and not (desk.heard and desk.heard.is_current),
+            "dry_run": not self.all_problems
+            and not (wizard.last_dry_run and wizard.last_dry_run.is_current),
             "worker_lines": review.lines(Role.WORKER),
             "worker_pods": count(preview.totals.workers, "pod"),
-            "has_master": desk.has_master,
+            "has_master": wizard.has_master,
             "master_title": self._leader.title,
             "master_pods": count(preview.totals.counts.get(self._leader.name, 0), "pod"),
-            "master_step": Step.MASTER if Step.MASTER in desk.steps else "",
+            "master_step": Step.MASTER if Step.MASTER in wizard.steps else "",
             "master_lines": differences,
             "master_text": same,
-            "equivalents": list(equivalents(desk, self.api_url)),
+            "equivalents": list(equivalents(wizard, self.api_url)),
             "review_problems": [(text, self.field_url(p)) for text, p in self._sentences()],
         }
 
     def _sections(self) -> tuple[SectionView, ...]:
-        desk, told = self.desk, [*self.here, *self.objections]
-        advice = desk.preview.advice if desk.preview else ()
+        wizard, told = self.wizard, [*self.here, *self.objections]
+        advice = wizard.preview.advice if wizard.preview else ()
         if self.step not in (Step.WORKERS, Step.MASTER):
             return ()
         role = Role.MASTER if self.step is Step.MASTER else Role.WORKER
-        form, inputs = desk.form(role), desk.state.inputs(role)
+        form, inputs = wizard.form(role), wizard.state.inputs(role)
         return form.sections(inputs, told, advice, with_items=self.has_rows)
 
     def _steps(self, sections: Sequence[SectionView]) -> list[StepLink]:
-        visited = drafts.visited(self.desk.draft)
+        visited = drafts.visited(self.wizard.draft)
         links = []
-        for step in self.desk.steps:
-            told = [*self.all_problems, *self.desk.objections]
+        for step in self.wizard.steps:
+            told = [*self.all_problems, *self.wizard.objections]
             wrong = len(problems_of(step, told))
             tried = step in visited and (step is not self.step or self.checked)
             links.append(
@@ -212,11 +215,11 @@ class StepPage:
     @property
     def _shows_sections(self) -> bool:
         """A master that follows the workers in everything has no sections to go to."""
-        return self.step is not Step.MASTER or self.desk.is_different
+        return self.step is not Step.MASTER or self.wizard.is_different
 
     def _worth_telling(self) -> list[Problem]:
         """Not what is merely still empty on pages that nobody has left yet."""
-        visited = drafts.visited(self.desk.draft)
+        visited = drafts.visited(self.wizard.draft)
         return [
             p
             for p in self.all_problems
@@ -232,7 +235,7 @@ class StepPage:
         return next(filter(None, map(self.field_url, self._worth_telling())), "")
 
     def _sentences(self) -> list[tuple[str, Problem]]:
-        framework = self.desk.choices.framework
+        framework = self.wizard.choices.framework
         sentences = by_half([(p.role, p.sentence) for p in self.told], framework)
         return list(zip(sentences, self.told, strict=True))
 
@@ -244,15 +247,15 @@ class StepPage:
         anchor = f"#{target_of(problem)}"
         if step is self.step:
             return anchor
-        return f"{step_url(self.desk, step, check='1')}{anchor}"
+        return f"{step_url(self.wizard, step, check='1')}{anchor}"
 
     def _lead(self) -> str:
-        name = self.desk.choices.name
+        name = self.wizard.choices.name
         of = f"of {name} " if name else ""
         if self.step is Step.SETUP:
             return "Name, place and kind of the workload."
         if self.step is Step.WORKERS:
-            has_step = Step.MASTER in self.desk.steps
+            has_step = Step.MASTER in self.wizard.steps
             follows = "follow" if self._leader.counts else "follows"
             rest = f". The {self._leader.title.lower()} {follows} in the next step."
             rest = rest if has_step else "."
@@ -264,14 +267,14 @@ class StepPage:
         return "This is what will be submitted; each value says where it comes from."
 
     def _saved_at(self) -> str:
-        moment = drafts.saved_at(self.desk.draft)
+        moment = drafts.saved_at(self.wizard.draft)
         return f"{timezone.localtime(moment):%H:%M:%S}" if moment else ""
 
     def _unfinished(self) -> list[tuple[str, str, str, Any]]:
         """The person's other drafts, offered only on a page that is still empty."""
-        if self.desk.draft is not None:
+        if self.wizard.draft is not None:
             return []
-        others = drafts.unfinished(owner=self.desk.actor.user, besides=self.desk.draft_id)
+        others = drafts.unfinished(owner=self.wizard.actor.user, besides=self.wizard.draft_id)
         return [
             (
                 drafts.name_of(d) or "a draft without a name",
@@ -291,9 +294,9 @@ def capital_sentence(problem: Problem) -> str:
     return capital(problem.sentence)
 
 
-def step_url(desk: Desk, step: Step, **query: str) -> str:
+def step_url(wizard: WizardContext, step: Step, **query: str) -> str:
     """Address of ``step`` of this draft."""
-    address = reverse("draft-step", args=[desk.draft_id, step])
+    address = reverse("draft-step", args=[wizard.draft_id, step])
     return f"{address}?{urlencode(query)}" if query else address
 
 

@@ -16,7 +16,7 @@ from gangline.spec_forms.words import count, item_in_words, readable, source_in_
 from workloads.models import Attempt
 from workloads.selectors.origins import chip_kind
 from workloads.services.submission import Preview
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.state import FRAMEWORK, NAME
 from workloads.wizard.steps import by_half
 from workloads.wizard.verdicts import Headline
@@ -66,14 +66,14 @@ class Line:
 class Review:
     """Everything on the page, from one preview."""
 
-    desk: Desk
+    wizard: WizardContext
     preview: Preview
     copied: Mapping[str, Any]
     """The values of the copied workload by qualified path; empty when nothing was copied."""
 
     def checks(self, field_url: Any) -> list[Check]:
         """What was looked at, in the order in which a person mends it."""
-        problems = self.desk.problems
+        problems = self.wizard.problems
         name = [p for p in problems if p.path == NAME]
         policy = [p for p in problems if p.source and p not in name]
         values = [p for p in problems if p not in name and p not in policy]
@@ -85,7 +85,7 @@ class Review:
             ),
             self._check(
                 name, "The name is free", "The name cannot be used", field_url,
-                good_text=f"{self.desk.choices.name}{self._project_words}".replace(" of ", " in "),
+                good_text=self._name_words,
             ),
             *self._advice(field_url),
             *self._room(),
@@ -97,6 +97,11 @@ class Review:
     def _project_words(self) -> str:
         project = self.preview.project
         return f" of project {project.name}" if project else ""
+
+    @property
+    def _name_words(self) -> str:
+        project = self.preview.project
+        return self.wizard.choices.name + (f" in project {project.name}" if project else "")
 
     @property
     def _rules_words(self) -> str:
@@ -128,7 +133,7 @@ class Review:
 
     def _room(self) -> Iterator[Check]:
         """What the cluster rejected starts nowhere, whatever is free: its own check says so."""
-        if self.preview.problems or not self.desk.objections:
+        if self.preview.problems or not self.wizard.objections:
             head = Headline.of(self.preview)
             yield Check(head.tone, head.icon, head.words, head.text)
 
@@ -140,20 +145,20 @@ class Review:
 
     def _cluster(self, field_url: Any) -> Check:
         """What the cluster itself said when it was asked. Only a full answer is a good one."""
-        heard = self.desk.heard
-        if heard is None:
+        last_dry_run = self.wizard.last_dry_run
+        if last_dry_run is None:
             return self._heard("info", "Not tested yet", "A dry run creates nothing.")
-        told, at = heard.rehearsal, f"{timezone.localtime(heard.at):%H:%M:%S}"
+        told, at = last_dry_run.last_dry_run, f"{timezone.localtime(last_dry_run.at):%H:%M:%S}"
         asked = f" ({get_text_list(list(told.asked), 'and')})" if told.asked else ""
-        when = f"Dry run on {heard.cluster} at {at}{asked}"
-        when += "." if heard.is_current else ", before your last changes."
+        when = f"Dry run on {last_dry_run.cluster} at {at}{asked}"
+        when += "." if last_dry_run.is_current else ", before your last changes."
         doubts = tuple(f"Not checked: {doubt}" for doubt in told.doubts)
-        if objections := self.desk.objections:
+        if objections := self.wizard.objections:
             problems = _told(objections, field_url, self.preview.framework)
             return self._heard("bad", "The cluster rejected this workload", when, problems, doubts)
-        if not heard.is_current:
+        if not last_dry_run.is_current:
             return self._heard("info", "Changed since the last dry run", when)
-        if heard.is_accepted:
+        if last_dry_run.is_accepted:
             return self._heard("good", "The cluster would accept this workload", when)
         part = "The dry run could not check everything"
         title = part if told.asked else "The dry run could not be made"
@@ -234,11 +239,11 @@ class Review:
             )
 
 
-def copied_values(desk: Desk) -> Mapping[str, Any]:
+def copied_values(wizard: WizardContext) -> Mapping[str, Any]:
     """What the copied workload ran with last."""
-    if not desk.state.copied_from:
+    if not wizard.state.copied_from:
         return {}
-    attempt = Attempt.objects.filter(workload_id=desk.state.copied_from).order_by("-no").first()
+    attempt = Attempt.objects.filter(workload_id=wizard.state.copied_from).order_by("-no").first()
     return attempt.values if attempt else {}
 
 

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from assets.judging import LINKABLE
 from assets.models import Template
+from assets.template_checks import LINKABLE
 from gangline.access.actor import Actor
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.spec.sources import SourceKind, Value, Values, from_json
 from workloads.selectors.details import visible_workload
 from workloads.wizard import drafts
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.prefill import DIFFERENCES
 from workloads.wizard.state import FRAMEWORK, DraftState
 
@@ -38,21 +38,21 @@ def of_draft(user: User, key: str) -> Mapping[str, Any]:
     row = drafts.find(owner=user, draft_id=_uuid(key))
     if row is None:
         raise NotVisible
-    desk = Desk(Actor(user, "form"), row.pk, DraftState.from_json(row.inputs), row)
-    request, project = desk.request, desk.choices.project
+    wizard = WizardContext(Actor(user, "form"), row.pk, DraftState.from_json(row.inputs), row)
+    request, project = wizard.request, wizard.choices.project
     if request is None or project is None:
         raise NotVisible
     names = [f"{role}.{kind.key}" for role in ("worker", "master") for kind in LINKABLE]
-    chosen = {name: desk.state.assets[name] for name in names if desk.state.assets.get(name)}
-    links = {**(desk.choices.template.links if desk.choices.template else {}), **chosen}
-    if not desk.is_different:
+    chosen = {name: wizard.state.assets[name] for name in names if wizard.state.assets.get(name)}
+    links = {**(wizard.choices.template.links if wizard.choices.template else {}), **chosen}
+    if not wizard.is_different:
         links = {name: pk for name, pk in links.items() if not name.startswith("master.")}
     return {
-        "name": desk.choices.name or "",
+        "name": wizard.choices.name or "",
         "scope": project.scope_id,
-        "framework": desk.choices.framework,
-        "configuration": desk.configuration,
-        "master": DIFFERENCES if desk.is_different else "same",
+        "framework": wizard.choices.framework,
+        "configuration": wizard.configuration,
+        "master": DIFFERENCES if wizard.is_different else "same",
         "values": _plain(request.everything, frozenset(links.values())),
         "links": links,
     }

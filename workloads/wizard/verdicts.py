@@ -8,7 +8,7 @@ from gangline.spec.problems import Problem
 from gangline.spec_forms.words import count
 from gangline.web import formats
 from workloads.services.submission import Preview, Totals
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 
 VERDICT_TONES = {
     "starts": ("good", "circle-check"),
@@ -67,27 +67,27 @@ class Summary:
     problems: Sequence[Problem]
 
 
-def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
+def summary_of(wizard: WizardContext, problems: Sequence[Problem]) -> Summary:
     """The panel for this draft; ``problems`` are those worth showing now."""
-    preview = desk.preview
+    preview = wizard.preview
     if preview is None:
         return Summary(
             "warn", "alert-triangle", "", "You have no project for a workload.", "", "", (), ()
         )
-    head = Headline.of(preview, desk.objections)
+    head = Headline.of(preview, wizard.objections)
     totals = preview.totals
-    choices = desk.choices
+    choices = wizard.choices
     facts = [
         ("Pods", pods_in_words(totals)),
         ("GPUs", totals.gpu_parts or str(totals.gpus)),
         ("CPU", f"{totals.cpus:g} core{'' if totals.cpus == 1 else 's'}"),
         ("Memory", formats.size(totals.memory_bytes)),
         ("Framework", FRAMEWORKS[choices.framework].label),
-        ("Roles", FRAMEWORKS[choices.framework].roles_in_words(desk.configuration)),
+        ("Roles", FRAMEWORKS[choices.framework].roles_in_words(wizard.configuration)),
         ("Project", choices.project.name if choices.project else formats.NOTHING),
         ("Cluster", choices.cluster.name if choices.cluster else formats.NOTHING),
     ]
-    if origin := desk.started_from:
+    if origin := wizard.started_from:
         facts.append(origin)
     gpus = totals.gpu_parts or (count(totals.gpus, "GPU") if totals.gpus else "no GPU")
     return Summary(

@@ -17,7 +17,7 @@ from gangline.access.actor import Actor, actor_of
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.lib.texts import whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
-from gangline.spec_forms.gestures import CONTINUE, Gesture
+from gangline.spec_forms.form_actions import CONTINUE, FormAction
 from gangline.web.confirm import Question, ask
 from gangline.web.errors import Refusal
 from workloads.models import Attempt, Draft
@@ -26,24 +26,24 @@ from workloads.wizard import (
     answers,
     creation,
     drafts,
-    explaining,
-    gestures,
+    explanation,
+    form_actions,
+    last_dry_run,
     new_asset,
     origins,
-    rehearsal,
 )
 from workloads.wizard.answers import SeeOther
 from workloads.wizard.choices import as_uuid
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.drafts import AlreadySubmitted, CannotBeStored, ChangedElsewhere, Page
 from workloads.wizard.galleries import NEW
 from workloads.wizard.pages import StepPage, step_url
-from workloads.wizard.reading import PostedStep
+from workloads.wizard.posted_step import PostedStep
 from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
+from workloads.wizard.yaml_input import PostedYaml
 from workloads.wizard.yaml_page import YamlPage, yaml_url
-from workloads.wizard.yaml_reading import PostedYaml
 
 AUTOSAVE, CREATE, LEAVE, EXPLAIN, TO_STEP = "autosave", "create", "leave", "explain", "step"
 CHECK = "check"
@@ -66,14 +66,14 @@ def new(request: HttpRequest) -> HttpResponse:
 @never_cache
 def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     """One step of one draft."""
-    desk, here = _desk(request, draft), Step(step)
-    if desk.draft is not None and desk.draft.workload_id is not None:
-        return _submitted(request, desk.draft)
-    if (key := request.GET.get(NEW)) and desk.draft is not None:
-        return new_asset.page(request, desk, here, key)
+    wizard, here = _desk(request, draft), Step(step)
+    if wizard.draft is not None and wizard.draft.workload_id is not None:
+        return _submitted(request, wizard.draft)
+    if (key := request.GET.get(NEW)) and wizard.draft is not None:
+        return new_asset.page(request, wizard, here, key)
     if request.method == "POST":
-        return _post(request, desk, here)
-    return _get(request, desk, here)
+        return _post(request, wizard, here)
+    return _get(request, wizard, here)
 
 
 @login_required
@@ -81,15 +81,15 @@ def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
 @never_cache
 def as_yaml(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     """The whole draft as text; ``step`` is where the form goes on."""
-    desk, here = _desk(request, draft), Step(step)
-    if desk.draft is not None and desk.draft.workload_id is not None:
-        return _submitted(request, desk.draft)
+    wizard, here = _desk(request, draft), Step(step)
+    if wizard.draft is not None and wizard.draft.workload_id is not None:
+        return _submitted(request, wizard.draft)
     if request.method == "POST":
-        return _post_yaml(request, desk, here)
-    return answers.as_yaml(request, YamlPage(desk, here))
+        return _post_yaml(request, wizard, here)
+    return answers.as_yaml(request, YamlPage(wizard, here))
 
 
-def _desk(request: HttpRequest, draft: uuid.UUID) -> Desk:
+def _desk(request: HttpRequest, draft: uuid.UUID) -> WizardContext:
     """The draft as it is stored; one that is not begins as the address says."""
     actor = actor_of(request, "form")
     try:
@@ -97,7 +97,7 @@ def _desk(request: HttpRequest, draft: uuid.UUID) -> Desk:
         state = DraftState.from_json(row.inputs) if row else origins.start(actor.user, request.GET)
     except NotVisible as error:
         raise Http404 from error
-    return Desk(actor, draft, state, row)
+    return WizardContext(actor, draft, state, row)
 
 
 @login_required
@@ -105,150 +105,158 @@ def _desk(request: HttpRequest, draft: uuid.UUID) -> Desk:
 @never_cache
 def equivalent(request: HttpRequest, draft: uuid.UUID, key: str) -> HttpResponse:
     """The draft said in another way, as a file."""
-    desk = _desk(request, draft)
-    if desk.draft is None:
+    wizard = _desk(request, draft)
+    if wizard.draft is None:
         raise Http404
-    return answers.download(request, desk, key)
+    return answers.download(request, wizard, key)
 
 
-def _post_yaml(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
-    gesture = Gesture.of(request.POST.get("_go", ""))
-    if gesture.verb == THEIRS:
-        return SeeOther(yaml_url(desk, here))
-    posted = PostedYaml(desk, request.POST.get("yaml", ""))
+def _post_yaml(request: HttpRequest, wizard: WizardContext, here: Step) -> HttpResponse:
+    form_action = FormAction.of(request.POST.get("_go", ""))
+    if form_action.verb == THEIRS:
+        return SeeOther(yaml_url(wizard, here))
+    posted = PostedYaml(wizard, request.POST.get("yaml", ""))
     try:
         saved = drafts.save(
-            owner=desk.actor.user,
-            draft_id=desk.draft_id,
+            owner=wizard.actor.user,
+            draft_id=wizard.draft_id,
             step=drafts.WHOLE,
-            page=_page(request.POST, gesture),
+            page=_page(request.POST, form_action),
             change=posted.change,
-            start=desk.state,
+            start=wizard.state,
         )
     except AlreadySubmitted as done:
         return SeeOther(_detail(done.workload_id))
     except CannotBeStored:
-        page = YamlPage(desk, here, posted=posted.text)
+        page = YamlPage(wizard, here, posted=posted.text)
         return answers.as_yaml(request, page, status=422)
     except ChangedElsewhere as late:
         at = f"{timezone.localtime(late.at):%H:%M}"
-        page = YamlPage(desk, here, conflict_at=at, posted=posted.text)
-        by_scripts = gesture.verb == AUTOSAVE
+        page = YamlPage(wizard, here, conflict_at=at, posted=posted.text)
+        by_scripts = form_action.verb == AUTOSAVE
         return answers.changed_elsewhere(request, page, by_scripts=by_scripts)
     except NotVisible as error:
         raise Http404 from error
-    now = YamlPage(Desk(desk.actor, desk.draft_id, saved.state, saved.draft), here)
-    return _answer_yaml(request, now, posted, gesture)
+    now = YamlPage(WizardContext(wizard.actor, wizard.draft_id, saved.state, saved.draft), here)
+    return _answer_yaml(request, now, posted, form_action)
 
 
 def _answer_yaml(
-    request: HttpRequest, page: YamlPage, posted: PostedYaml, gesture: Gesture
+    request: HttpRequest, page: YamlPage, posted: PostedYaml, form_action: FormAction
 ) -> HttpResponse:
-    if gesture.verb == AUTOSAVE:
+    if form_action.verb == AUTOSAVE:
         return answers.yaml_autosaved(request, page)
-    if gesture.verb == gestures.AS_FORM:
-        return SeeOther(step_url(page.desk, page.step))
-    if gesture.verb == LEAVE:
-        return answers.leave(request, page.desk)
+    if form_action.verb == form_actions.AS_FORM:
+        return SeeOther(step_url(page.wizard, page.step))
+    if form_action.verb == LEAVE:
+        return answers.leave(request, page.wizard)
     if posted.unreadable is not None:
         return answers.as_yaml(request, replace(page, posted=posted.text), status=422)
-    if gesture.verb == TO_STEP:
-        return answers.to_step(page.desk, page.step, gesture.what)
-    if gesture.verb == CONTINUE:
-        return SeeOther(step_url(page.desk, Step.REVIEW, check="1"))
-    return SeeOther(yaml_url(page.desk, page.step))
+    if form_action.verb == TO_STEP:
+        return answers.to_step(page.wizard, page.step, form_action.what)
+    if form_action.verb == CONTINUE:
+        return SeeOther(step_url(page.wizard, Step.REVIEW, check="1"))
+    return SeeOther(yaml_url(page.wizard, page.step))
 
 
-def _get(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
-    if desk.draft is None and here is not Step.SETUP:
-        return redirect(f"{step_url(desk, Step.SETUP)}?{request.GET.urlencode()}".rstrip("?"))
-    if here not in desk.steps:
-        return redirect(step_url(desk, Step.REVIEW))
+def _get(request: HttpRequest, wizard: WizardContext, here: Step) -> HttpResponse:
+    if wizard.draft is None and here is not Step.SETUP:
+        return redirect(f"{step_url(wizard, Step.SETUP)}?{request.GET.urlencode()}".rstrip("?"))
+    if here not in wizard.steps:
+        return redirect(step_url(wizard, Step.REVIEW))
     if path := request.GET.get("explain", ""):
-        return explaining.page(request, desk, here, path)
+        return explanation.page(request, wizard, here, path)
     check = request.GET.get("check")
     focus = CLUSTER_CHECK if check == answers.CLUSTER and here is Step.REVIEW else ""
-    return answers.page(request, StepPage(desk, here, checked=check is not None, focus=focus))
+    return answers.page(request, StepPage(wizard, here, checked=check is not None, focus=focus))
 
 
-def _post(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
-    gesture = Gesture.of(request.POST.get("_go", ""))
-    if gesture.verb == THEIRS:
-        return SeeOther(step_url(desk, here))
-    posted = PostedStep(desk.actor, desk.draft, here, request.POST, gesture, desk)
+def _post(request: HttpRequest, wizard: WizardContext, here: Step) -> HttpResponse:
+    form_action = FormAction.of(request.POST.get("_go", ""))
+    if form_action.verb == THEIRS:
+        return SeeOther(step_url(wizard, here))
+    posted = PostedStep(wizard.actor, wizard.draft, here, request.POST, form_action, wizard)
     try:
         saved = drafts.save(
-            owner=desk.actor.user,
-            draft_id=desk.draft_id,
+            owner=wizard.actor.user,
+            draft_id=wizard.draft_id,
             step=here,
-            page=_page(request.POST, gesture),
+            page=_page(request.POST, form_action),
             change=posted.change,
-            start=desk.state,
+            start=wizard.state,
         )
     except AlreadySubmitted as done:
         return SeeOther(_detail(done.workload_id))
     except CannotBeStored as error:
-        page = StepPage(replace(desk, state=error.mine), here, checked=True)
+        page = StepPage(replace(wizard, state=error.mine), here, checked=True)
         return answers.page(request, page, status=422)
     except ChangedElsewhere as late:
-        return _conflict(request, replace(desk, state=late.mine), here, late, gesture)
+        return _conflict(request, replace(wizard, state=late.mine), here, late, form_action)
     except NotVisible as error:
         raise Http404 from error
     posted.audit()
-    now = desk.after_saving(saved.state, saved.draft)
-    return _answer(request, now, here, gesture, posted)
+    now = wizard.after_saving(saved.state, saved.draft)
+    return _answer(request, now, here, form_action, posted)
 
 
 def _answer(
-    request: HttpRequest, desk: Desk, here: Step, gesture: Gesture, posted: PostedStep
+    request: HttpRequest,
+    wizard: WizardContext,
+    here: Step,
+    form_action: FormAction,
+    posted: PostedStep,
 ) -> HttpResponse:
-    if gesture.verb == AUTOSAVE:
-        return answers.autosaved(request, desk, here, checked="check" in request.GET)
-    if gesture.verb == CREATE and here is Step.REVIEW:
-        if desk.objections and not desk.problems and gesture.what != ANYWAY:
-            return _ask_to_create(request, desk)
-        return _create(request, desk)
-    if gesture.verb == CHECK:
-        return answers.rehearsed(request, desk)
-    if gesture.verb == TO_STEP:
-        return answers.to_step(desk, here, gesture.what)
-    if gesture.verb == LEAVE:
-        return answers.leave(request, desk)
-    if gesture.verb == gestures.AS_YAML:
-        return SeeOther(yaml_url(desk, here))
-    if gesture.verb in (EXPLAIN, NEW):
-        return answers.opened(desk, here, gesture)
-    if gesture.verb == CONTINUE and here is not Step.REVIEW:
-        extra = desk.setup_problems(request.POST) if here is Step.SETUP else []
-        return answers.go_on(request, desk, here, extra)
+    if form_action.verb == AUTOSAVE:
+        return answers.autosaved(request, wizard, here, checked="check" in request.GET)
+    if form_action.verb == CREATE and here is Step.REVIEW:
+        if wizard.objections and not wizard.problems and form_action.what != ANYWAY:
+            return _ask_to_create(request, wizard)
+        return _create(request, wizard)
+    if form_action.verb == CHECK:
+        return answers.dry_run_answer(request, wizard)
+    if form_action.verb == TO_STEP:
+        return answers.to_step(wizard, here, form_action.what)
+    if form_action.verb == LEAVE:
+        return answers.leave(request, wizard)
+    if form_action.verb == form_actions.AS_YAML:
+        return SeeOther(yaml_url(wizard, here))
+    if form_action.verb in (EXPLAIN, NEW):
+        return answers.opened(wizard, here, form_action)
+    if form_action.verb == CONTINUE and here is not Step.REVIEW:
+        extra = wizard.setup_problems(request.POST) if here is Step.SETUP else []
+        return answers.go_on(request, wizard, here, extra)
     checked = "check" in request.GET
-    return answers.again(request, desk, here, focus=posted.focus, checked=checked)
+    return answers.again(request, wizard, here, focus=posted.focus, checked=checked)
 
 
-def _page(data: QueryDict, gesture: Gesture) -> Page:
+def _page(data: QueryDict, form_action: FormAction) -> Page:
     return Page(
         tab=data.get("_tab", "").replace("\0", "")[:64],
         seen=whole(data.get("_version", "")) or 0,
-        wins=gesture.verb == MINE,
+        wins=form_action.verb == MINE,
     )
 
 
 def _conflict(
-    request: HttpRequest, desk: Desk, here: Step, late: ChangedElsewhere, gesture: Gesture
+    request: HttpRequest,
+    wizard: WizardContext,
+    here: Step,
+    late: ChangedElsewhere,
+    form_action: FormAction,
 ) -> HttpResponse:
     at = f"{timezone.localtime(late.at):%H:%M}"
-    page = StepPage(desk, here, conflict_at=at)
-    return answers.changed_elsewhere(request, page, by_scripts=gesture.verb == AUTOSAVE)
+    page = StepPage(wizard, here, conflict_at=at)
+    return answers.changed_elsewhere(request, page, by_scripts=form_action.verb == AUTOSAVE)
 
 
-def _create(request: HttpRequest, desk: Desk) -> HttpResponse:
+def _create(request: HttpRequest, wizard: WizardContext) -> HttpResponse:
     try:
-        workload = creation.create(actor=desk.actor, draft_id=desk.draft_id)
+        workload = creation.create(actor=wizard.actor, draft_id=wizard.draft_id)
     except AlreadySubmitted as done:
         return SeeOther(_detail(done.workload_id))
     except (InvalidSpec, NameTaken, TooManyWaiting, ClusterUnreachable) as refusal:
         problems, status = _told(refusal)
-        page = StepPage(desk, Step.REVIEW, checked=True, extra=problems)
+        page = StepPage(wizard, Step.REVIEW, checked=True, extra=problems)
         return answers.page(request, page, status=status)
     except NotAllowed as refusal:
         raise PermissionDenied(Refusal(refusal.sentence)) from refusal
@@ -257,20 +265,20 @@ def _create(request: HttpRequest, desk: Desk) -> HttpResponse:
     return SeeOther(_detail(workload.pk))
 
 
-def _ask_to_create(request: HttpRequest, desk: Desk) -> HttpResponse:
+def _ask_to_create(request: HttpRequest, wizard: WizardContext) -> HttpResponse:
     """The cluster rejected the workload when it was asked: it may have changed since."""
     question = Question(
-        title=f"Create {desk.choices.name} anyway?",
+        title=f"Create {wizard.choices.name} anyway?",
         text="The cluster rejected it in the dry run, so it will probably fail at once.",
         verb="Create anyway",
-        action=step_url(desk, Step.REVIEW),
-        cancel_url=step_url(desk, Step.REVIEW),
+        action=step_url(wizard, Step.REVIEW),
+        cancel_url=step_url(wizard, Step.REVIEW),
         hidden={
             "_go": f"{CREATE}:{ANYWAY}",
             "_tab": request.POST.get("_tab", ""),
-            "_version": str(drafts.version_of(desk.draft, Step.REVIEW)),
+            "_version": str(drafts.version_of(wizard.draft, Step.REVIEW)),
         },
-        items=list(dict.fromkeys(one.sentence for one in desk.objections)),
+        items=list(dict.fromkeys(one.sentence for one in wizard.objections)),
     )
     return ask(request, question)
 
@@ -313,7 +321,7 @@ def start(request: HttpRequest) -> HttpResponse:
         steps=tuple(Step) if copied else (),
     )
     if copied:
-        _with_refusal(Desk(actor, draft.pk, state, draft))
+        _with_refusal(WizardContext(actor, draft.pk, state, draft))
     return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW if copied else Step.SETUP]))
 
 
@@ -351,12 +359,12 @@ def _ask_to_discard(request: HttpRequest, draft: Draft | None) -> HttpResponse:
     return ask(request, question)
 
 
-def _with_refusal(desk: Desk) -> None:
+def _with_refusal(wizard: WizardContext) -> None:
     """What the cluster had against the copied workload stands at the copy's fields."""
-    attempt = Attempt.objects.filter(workload_id=desk.state.copied_from).order_by("-no").first()
-    fresh = desk.draft is not None and not desk.draft.rehearsal
-    if attempt and attempt.refusal and fresh and desk.draft and desk.preview and desk.request:
-        rehearsal.carry_over(desk.draft, attempt, desk.preview, desk.request)
+    attempt = Attempt.objects.filter(workload_id=wizard.state.copied_from).order_by("-no").first()
+    fresh = wizard.draft is not None and not wizard.draft.last_dry_run
+    if attempt and attempt.refusal and fresh and wizard.draft and wizard.preview and wizard.request:
+        last_dry_run.carry_over(wizard.draft, attempt, wizard.preview, wizard.request)
 
 
 @login_required

@@ -10,7 +10,7 @@ from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
 from gangline.spec.workload import SPEC
 from workloads.services import bodies, submission
-from workloads.services.asking import Preview, SubmissionRequest
+from workloads.services.submission_types import Preview, SubmissionRequest
 from workloads.wizard.state import CLUSTER, CONFIGURATION, PROJECT, Written
 
 MASTER = "masterSpec"

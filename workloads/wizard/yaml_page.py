@@ -11,7 +11,7 @@ from gangline.forms.fields import SectionView
 from gangline.lib import yaml_text
 from gangline.spec.problems import Problem
 from workloads.wizard import drafts
-from workloads.wizard.desk import Desk
+from workloads.wizard.context import WizardContext
 from workloads.wizard.pages import StepPage
 from workloads.wizard.steps import Step
 from workloads.wizard.written import line_of
@@ -19,9 +19,9 @@ from workloads.wizard.written import line_of
 LEAST_ROWS, MOST_ROWS = 16, 40
 
 
-def yaml_url(desk: Desk, step: Step) -> str:
+def yaml_url(wizard: WizardContext, step: Step) -> str:
     """Address of the text, from which ``step`` is the way back to the form."""
-    return reverse("draft-yaml", args=[desk.draft_id, step])
+    return reverse("draft-yaml", args=[wizard.draft_id, step])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class YamlPage(StepPage):
 
     @property
     def _version(self) -> int:
-        return drafts.version_of(self.desk.draft, drafts.WHOLE)
+        return drafts.version_of(self.wizard.draft, drafts.WHOLE)
 
     @property
     def text(self) -> str:
-        written = self.desk.state.written
-        return self.posted or (written.unread if written else "") or self.desk.yaml
+        written = self.wizard.state.written
+        return self.posted or (written.unread if written else "") or self.wizard.yaml
 
     @cached_property
     def _read(self) -> yaml_text.YamlDocument | yaml_text.UnreadableYaml:
@@ -85,7 +85,7 @@ class YamlPage(StepPage):
             hint = f" {document.suggestion}" if document.suggestion else ""
             said[document.line] = [f"{document.message[0].upper()}{document.message[1:]}.{hint}"]
         else:
-            for problem in [*self.desk.problems, *self.desk.objections]:
+            for problem in [*self.wizard.problems, *self.wizard.objections]:
                 if problem.path:
                     said.setdefault(line_of(document, problem), []).append(problem.sentence)
         lines = self.text.split("\n")

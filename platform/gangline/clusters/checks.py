@@ -25,7 +25,7 @@ from gangline.lib.problems import Refused
 from gangline.resources.registry import get
 from gangline.resources.services import Conflict, update
 
-from . import services, twins
+from . import duplicate_clusters, services
 from .connections import access_of, connection_of, site
 from .models import Cluster, ConnectionCheck
 
@@ -207,7 +207,7 @@ def replace_credential(
     Until then, and for ever if it fails, the one that is there holds. Raises Refused where another
     cluster is connected by it, as far as that is known at once.
     """
-    twins.refuse(cluster.engine.uid(access, site()), but=cluster)
+    duplicate_clusters.refuse(cluster.engine.uid(access, site()), but=cluster)
     resource, version = get("cluster"), cluster.version
 
     def keep(health: Health) -> str:
@@ -215,7 +215,7 @@ def replace_credential(
         parts = {"access": access, "uid": uid}
         try:
             with transaction.atomic():
-                if why := twins.leads_elsewhere(cluster, uid):
+                if why := duplicate_clusters.leads_elsewhere(cluster, uid):
                     return why
                 update(resource, actor=actor, obj=cluster, values={}, parts=parts, version=version)
         except Refused as refused:

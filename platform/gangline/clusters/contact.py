@@ -23,8 +23,8 @@ LOGIN_REFUSED = "login-refused"
 def rest(cluster_id: UUID, seconds: float) -> None:
     """Leave the cluster alone for so long from now on, unless it rests for longer already."""
     until = db_now() + timedelta(seconds=seconds)
-    rows = Cluster.objects.filter(Q(rests_until=None) | Q(rests_until__lt=until), pk=cluster_id)
-    rows.update(rests_until=until)
+    rows = Cluster.objects.filter(Q(backoff_until=None) | Q(rests_until__lt=until), pk=cluster_id)
+    rows.update(backoff_until=until)
 
 
 def lost(cluster_id: UUID) -> None:
@@ -44,10 +44,10 @@ def heard(cluster: Cluster) -> bool:
     is_for_silence = Q(
         failures__gte=MOST_FAILURES, rests_until__lte=now + timedelta(seconds=PAUSE_SECONDS)
     )
-    rests = Case(When(is_for_silence, then=None), default=F("rests_until"))
-    return bool(was_lost.update(failures=0, rests_until=rests))
+    rests = Case(When(is_for_silence, then=None), default=F("backoff_until"))
+    return bool(was_lost.update(failures=0, backoff_until=rests))
 
 
 def is_resting(cluster: Cluster) -> bool:
     """Whether nothing is to be asked of it now."""
-    return cluster.rests_until is not None and cluster.rests_until > db_now()
+    return cluster.backoff_until is not None and cluster.backoff_until > db_now()

@@ -93,7 +93,7 @@ class Cluster(TreeNode):
     """When the last search for orphans began."""
     search_trouble = models.TextField(blank=True, default="", editable=False)
     """Why that search could tell nothing, in words; empty: it came to its end."""
-    rests_until = models.DateTimeField(null=True, editable=False)
+    backoff_until = models.DateTimeField(null=True, editable=False)
     """It is left alone until then: it asked for it, or does not answer."""
     failures = models.PositiveIntegerField(default=0, editable=False)
     """Passes in a row that had no contact with it."""

@@ -34,7 +34,7 @@ from gangline.tables.cells import NONE
 from gangline.tables.columns import two_lines
 from gangline.web import components, formats
 
-from . import checks, connections, credentials, nodes, panels, services, twins
+from . import checks, connections, credentials, duplicate_clusters, nodes, panels, services
 from .connections import facts_of
 from .models import DEFAULT_POOL, Cluster, Credential, NetworkTopology, Node, NodePool, Orphan
 from .selectors import cluster_choices, health_of, visible_clusters
@@ -157,7 +157,7 @@ class Clusters(Resource[Cluster]):
 
     def check(self, obj: Cluster, *, actor: Actor | None, before: Cluster | None) -> None:
         if before is None:
-            twins.hold()
+            duplicate_clusters.hold()
         if before is not None and before.kind != obj.kind:
             raise ValidationError({"kind": ValidationError("It cannot be changed.", "fixed")})
         model = obj.engine.connection
@@ -186,8 +186,8 @@ class Clusters(Resource[Cluster]):
             create(get("node_pool"), actor=None, values=values)
         if parts.get("access") is None:
             return
-        twins.hold()
-        twins.refuse(str(parts.get("uid") or ""), but=obj)
+        duplicate_clusters.hold()
+        duplicate_clusters.refuse(str(parts.get("uid") or ""), but=obj)
         try:
             credentials.store(obj, parts["access"], by=actor.user if actor else None)
         except CannotSeal as why:

@@ -11,9 +11,9 @@ from gangline.access.actor import Actor
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.leases import LeaseHolder
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.checks import State
-from gangline.drivers.trials import running
+from gangline.drivers.trials import runner
 from gangline.drivers.trials.places import Failed, Outcome, Place
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
@@ -36,9 +36,9 @@ class Subject:
     id: str = ""
 
 
-def reach() -> Reach:
+def reach() -> AllowedAddresses:
     """Where this installation connects to when somebody asks it to."""
-    return Reach(tuple(site().networks), site().own)
+    return AllowedAddresses(tuple(site().networks), site().own)
 
 
 def tested(actor: Actor, subject: Subject, place: Callable[[], Place]) -> Outcome:
@@ -46,11 +46,11 @@ def tested(actor: Actor, subject: Subject, place: Callable[[], Place]) -> Outcom
 
     One at a time for each person: it is this server that connects.
     """
-    turn = LeaseHolder(f"trial:{actor.user.pk}", seconds=running.SECONDS + 5)
+    turn = LeaseHolder(f"trial:{actor.user.pk}", seconds=runner.SECONDS + 5)
     if not turn.acquire():
         return Failed("busy").outcome
     try:
-        outcome = running.outcome_of(place(), reach())
+        outcome = runner.outcome_of(place(), reach())
     except Failed as failed:
         outcome = failed.outcome
     finally:

@@ -59,7 +59,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AllowedAddresses:
     """Which addresses may be dialled.
 
     ``admitted`` networks are allowed although they would be refused; ``own`` are places (host or
@@ -150,7 +150,7 @@ def dial(found: Sequence[str], port: int, seconds: float, options: Any = None) -
     raise last
 
 
-def guard(pool: urllib3.PoolManager, reach: Reach, *, plain: bool = False) -> None:
+def guard(pool: urllib3.PoolManager, reach: AllowedAddresses, *, plain: bool = False) -> None:
     """Let ``pool`` dial only what ``reach`` allows, at the moment of dialling.
 
     ``plain``: http as well; without it, what is not https cannot be dialled at all.

@@ -245,7 +245,7 @@ class Observation:
     ended_at: datetime | None = None
     first_failure: str = ""
     """``worker-2``: the replica that failed first, the cause of a Failed attempt."""
-    is_moved: bool = False
+    is_preempted: bool = False
     """It failed because the cluster took its place away; no fault of its own (R2a). It may have
     been seen only while it ended."""
     is_impossible: bool = False
@@ -304,7 +304,7 @@ Result = Done | NotYet | Unknown | Refused | Busy
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class DryRunResult:
     """What a cluster says to an attempt that nobody makes. Silence is no consent."""
 
     problems: tuple[Problem, ...] = ()
@@ -417,7 +417,7 @@ class Driver(Protocol):
     def render(self, submission: Submission) -> Any:
         """Native form without late-bound values (placement), as JSON data. No side effect."""
 
-    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+    def dry_run(self, ref: AttemptRef) -> DryRunResult:
         """What the cluster would say to ``create`` and ``commit``. Changes nothing, anywhere.
 
         ``ref`` has a submission and its rendered form. Doubt is told as doubt, an outage included.

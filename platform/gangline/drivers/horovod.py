@@ -7,7 +7,7 @@ https://horovod.readthedocs.io/en/stable/api.html and horovod/runner/gloo_run.py
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gangline.spec.launching import interpreter
+from gangline.spec.launcher_commands import interpreter
 
 _SOURCE = Path(__file__).with_name("horovod_meeting.py").read_text(encoding="utf-8")
 

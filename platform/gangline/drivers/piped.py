@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gangline.drivers.closing import Closable
+from gangline.drivers.closable import Closable
 from gangline.drivers.shells import (
     CLOSED,
     PIECE,

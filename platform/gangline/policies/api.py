@@ -27,12 +27,12 @@ from gangline.scopes.models import Scope, ScopeKind
 from gangline.scopes.selectors import scopes_to
 
 from . import services, wording
-from .checking import check_document
 from .document import InvalidPolicy
 from .effective import SYSTEM, Layer, effective_policy
 from .models import Policy
-from .reading import parse
+from .parser import parse
 from .selectors import layers
+from .validation import check_document
 from .written import default_sources, document_json, effective_json, merged, text_of, without
 
 IDS = {

@@ -25,8 +25,8 @@ from gangline.spec.workload import SPEC
 
 from .document import fields_of
 from .effective import EffectivePolicy
-from .half import FRAMEWORK, Half, Notice
 from .lists import overlaid
+from .role_resolver import FRAMEWORK, Notice, RoleResolver
 
 MASTER_MODES = ("none", "same", "differences", "own")
 
@@ -97,7 +97,7 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
     mode = "none" if configuration == WORKERS_ONLY else mode
     halves, forced = [worker], []
     if mode != "none":
-        master = Half(Role.MASTER, policy, worker.framework)
+        master = RoleResolver(Role.MASTER, policy, worker.framework)
         halves.append(master)
         if mode == "same":
             forced = master.inherit(worker)
@@ -128,18 +128,18 @@ def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> V
     """By path of its half, what ``role`` has where nothing is given for it; not judged."""
     worker = _worker(request, policy)
     if role is Role.WORKER:
-        bare = Half(Role.WORKER, policy)
+        bare = RoleResolver(Role.WORKER, policy)
         framework = {FRAMEWORK: Value(request.framework)} if request.framework else {}
         bare.fill(framework, under=_of(request.assets, Role.WORKER), script=worker.script)
         return worker.without_given(bare)
-    master = Half(role, policy, worker.framework)
+    master = RoleResolver(role, policy, worker.framework)
     master.fill({}, worker, _of(request.assets, role))
     master.wait_for_people(worker.values)
     return master.values
 
 
-def _worker(request: Request, policy: EffectivePolicy) -> Half:
-    worker = Half(Role.WORKER, policy)
+def _worker(request: Request, policy: EffectivePolicy) -> RoleResolver:
+    worker = RoleResolver(Role.WORKER, policy)
     worker.fill(_given(request, Role.WORKER), under=_of(request.assets, Role.WORKER))
     worker.wait_for_people(worker.values)
     return worker
@@ -182,7 +182,7 @@ def _missing(policy: EffectivePolicy) -> Iterator[Problem]:
                       accepted="a policy without it", label="Data source")  # fmt: skip
 
 
-def _unknown(request: Request, halves: list[Half]) -> Iterator[Problem]:
+def _unknown(request: Request, halves: list[RoleResolver]) -> Iterator[Problem]:
     """Values of fields that do not exist; halves that do not exist are passed over."""
     known = {str(half.role): half.every_field for half in halves}
     for qualified, given in request.given.items():

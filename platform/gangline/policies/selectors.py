@@ -13,9 +13,9 @@ from gangline.scopes.selectors import is_loaded, scopes_to
 
 from .document import PolicyDocument
 from .effective import EffectivePolicy, Layer, effective_policy
-from .imposing import imposable
+from .imposed_assets import imposable
 from .models import Policy
-from .reading import parse
+from .parser import parse
 
 VOLUMES = "storage.pvc"
 """The list whose items have a storage class."""

@@ -14,12 +14,12 @@ from gangline.lib.problems import Problem
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.settings.label_domains import refused_domain
 
-from .checking import check_document, check_imposed, check_keys
 from .document import InvalidPolicy
-from .imposing import imposable
+from .imposed_assets import imposable
 from .models import Policy
-from .reading import parse
+from .parser import parse
 from .selectors import layers
+from .validation import check_document, check_imposed, check_keys
 
 EDITABLE = (ScopeKind.TENANT, ScopeKind.CLUSTER, ScopeKind.DEPARTMENT, ScopeKind.PROJECT)
 """Scopes that may have a policy, from far to near."""

@@ -29,7 +29,7 @@ from gangline.web.confirm import Question, ask
 from . import services
 from .document import InvalidPolicy, rules_of
 from .effective import SYSTEM, Layer, effective_policy
-from .imposing import imposable
+from .imposed_assets import imposable
 from .models import Policy
 from .rules import FieldRule
 from .selectors import layers

@@ -14,7 +14,7 @@ from gangline.spec.items import chosen
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.values import nest
 from gangline.spec_forms import units
-from gangline.spec_forms.fitting import NO_NOTE, drawn_fit, fitted, posted_pairs
+from gangline.spec_forms.dependent_rows import NO_NOTE, drawn_fit, fitted, posted_pairs
 from gangline.spec_forms.raw import ASIDE, CHOICE, UNIT, Row, Typed
 
 Wrong = Callable[[SpecField, str, Unparsable], None]

@@ -11,7 +11,7 @@ from gangline.spec.problems import Advice, Problem
 from gangline.spec.sources import Source, SourceKind
 from gangline.spec_forms import units
 from gangline.spec_forms.controls import cell_needs
-from gangline.spec_forms.fitting import (
+from gangline.spec_forms.dependent_rows import (
     DRAWN,
     NO_NOTE,
     drawn_for,

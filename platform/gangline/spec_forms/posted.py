@@ -18,7 +18,7 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Source
 from gangline.spec_forms import units
-from gangline.spec_forms.fitting import NO_NOTE, fit_of, fitted
+from gangline.spec_forms.dependent_rows import NO_NOTE, fit_of, fitted
 from gangline.spec_forms.item_texts import alike, names, posted_texts
 from gangline.spec_forms.raw import ASIDE, UNIT, RoleInputs, Row, Typed, inherited_row_id
 

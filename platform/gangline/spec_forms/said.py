@@ -14,7 +14,7 @@ from gangline.spec.sources import WORKERS, YOU, Source, Value
 from gangline.spec.words import in_words
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import units
-from gangline.spec_forms.fitting import NO_NOTE, fit_of, fitted
+from gangline.spec_forms.dependent_rows import NO_NOTE, fit_of, fitted
 from gangline.spec_forms.item_texts import item_of, item_texts, key_of
 from gangline.spec_forms.posted import Inherited, InheritedItem, item_row_id
 from gangline.spec_forms.raw import WHOLE, RoleInputs, Row, Typed, new_row_id

@@ -34,7 +34,7 @@ from gangline.spec_forms.controls import (
     options_of,
     unit_options,
 )
-from gangline.spec_forms.fitting import NO_NOTE
+from gangline.spec_forms.dependent_rows import NO_NOTE
 from gangline.spec_forms.inherit import inherited_from
 from gangline.spec_forms.items import given_chip, item_views
 from gangline.spec_forms.posted import Inherited, Reading

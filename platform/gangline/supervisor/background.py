@@ -8,7 +8,7 @@ import time
 
 from django.db import connections
 
-from workloads import work_bell
+from workloads import wakeup
 from workloads.watching.causes import CauseSearch
 from workloads.watching.orphans import OrphanSearch
 from workloads.watching.pruner import Pruner
@@ -37,7 +37,7 @@ class Background:
     def join(self, seconds: float) -> bool:
         """Tell all to stop and wait at most ``seconds`` in total. Whether all have ended."""
         self.stop.set()
-        work_bell.wake()
+        wakeup.wake()
         deadline = time.monotonic() + seconds
         running = [thread for thread in self._threads if thread.is_alive()]
         for thread in running:

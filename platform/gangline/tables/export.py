@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gangline.tables.paging import page
 from gangline.tables.query import TableQuery
-from gangline.web.streaming import streamed
+from gangline.web.streams import streamed
 
 ROWS = 1000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gangline.drivers.kubernetes import resources
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.kubeconfig import parse
 from gangline.drivers.kubernetes.resources import Resource
@@ -52,8 +52,8 @@ class Bed:
     """One running bed, or a cluster that was there before; usable by several processes at once."""
 
     folder: Path
-    admin: Access
-    restricted: Access
+    admin: ClusterCredentials
+    restricted: ClusterCredentials
     state: State | None = None
     """Of the bed's processes; nothing for a cluster that is not ours."""
 
@@ -269,7 +269,7 @@ def given(admin: Path, restricted: Path, folder: Path) -> Bed:
     return Bed(folder, _access_of(admin), _access_of(restricted))
 
 
-def _access_of(path: Path) -> Access:
+def _access_of(path: Path) -> ClusterCredentials:
     found = parse(path.read_text(), now=datetime.datetime.now(datetime.UTC))
     if found.access is None:
         raise BedFailed(f"{path}: {' '.join(map(str, found.refusals))}")

@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Any
 
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 
 from .layout import Layout
 
@@ -12,16 +12,16 @@ USERS = ("admin", "gangline")
 """The first may do everything; the second what Gangline's own role says."""
 
 
-def access(layout: Layout, user: str) -> Access:
+def access(layout: Layout, user: str) -> ClusterCredentials:
     """How this user talks to the bed's API server."""
-    return Access(
+    return ClusterCredentials(
         server=layout.server,
         certificate_authority=layout.pki.text("ca.crt"),
         token=layout.pki.token(user),
     )
 
 
-def kubeconfig(access: Access, user: str) -> str:
+def kubeconfig(access: ClusterCredentials, user: str) -> str:
     """The text of a kubeconfig for one user; it refers to no file.
 
     https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/

@@ -16,8 +16,8 @@ import yaml
 
 from gangline.drivers.base import AttemptRef, Submission
 from gangline.drivers.kubernetes import manifests
-from gangline.drivers.kubernetes.exposing import Entrance
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
+from gangline.drivers.kubernetes.tool_services import Entrance
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.typed import typed

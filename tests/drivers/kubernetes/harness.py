@@ -18,7 +18,7 @@ from gangline.drivers.base import (
     ObservedState,
     Submission,
 )
-from gangline.drivers.kubernetes.access import Access, Options
+from gangline.drivers.kubernetes.access import ClusterCredentials, Options
 from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS
@@ -162,7 +162,7 @@ class Grant(Protocol):
 
 
 @contextmanager
-def service_account(bed: Bed) -> Iterator[tuple[Access, Grant]]:
+def service_account(bed: Bed) -> Iterator[tuple[ClusterCredentials, Grant]]:
     """A service account of the bed without any rights, and a way to grant some."""
     name = f"probe-{secrets.token_hex(4)}"
     roles: list[str] = []
@@ -192,13 +192,13 @@ def service_account(bed: Bed) -> Iterator[tuple[Access, Grant]]:
                     bed.client.delete(resource, "", one, uid=found.body["metadata"]["uid"])
 
 
-def stranger(bed: Bed) -> Access:
+def stranger(bed: Bed) -> ClusterCredentials:
     """A service account that may do nothing."""
     path = "/api/v1/namespaces/default/serviceaccounts/default/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     answer = bed.client.request("POST", path, body=body)
     assert answer.ok, answer.message
-    return Access(
+    return ClusterCredentials(
         bed.admin.server,
         certificate_authority=bed.admin.certificate_authority,
         tls_server_name=bed.admin.tls_server_name,

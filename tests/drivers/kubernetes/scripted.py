@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.client import Answer, Client
 
 Say = Callable[[str, str, Mapping[str, Any]], Answer]
@@ -16,7 +16,7 @@ class ScriptedClient(Client):
     """Never dials; ``asked`` are the requests, oldest first: method, path, whether it watches."""
 
     def __init__(self, say: Say) -> None:
-        super().__init__(Access("https://cluster.example", token="x"))
+        super().__init__(ClusterCredentials("https://cluster.example", token="x"))
         self.say = say
         self.asked: list[tuple[str, str, bool]] = []
 

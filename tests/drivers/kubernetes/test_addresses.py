@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangline.drivers import addresses
-from gangline.drivers.addresses import AddressRefused, Reach, networks
+from gangline.drivers.addresses import AddressRefused, AllowedAddresses, networks
 
-HERE = Reach(networks("127.0.0.0/8"))
+HERE = AllowedAddresses(networks("127.0.0.0/8"))
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_places_that_are_no_cluster(text: str, word: str) -> None:
-    said = Reach().refusal(text, 443)
+    said = AllowedAddresses().refusal(text, 443)
     assert word in said
     assert ("GANGLINE_CLUSTER_ADDRESSES" in said) == (word in ("loopback", "link-local"))
 
 
 @pytest.mark.parametrize("text", ["10.1.2.3", "192.168.0.9", "172.16.0.1", "8.8.8.8", "fd12::1"])
 def test_private_and_public_places_may_be_clusters(text: str) -> None:
-    assert Reach().refusal(text, 6443) == ""
+    assert AllowedAddresses().refusal(text, 6443) == ""
 
 
 def test_what_is_admitted_and_what_is_gangline_itself() -> None:
     assert HERE.refusal("127.0.0.1", 6443) == ""
     assert HERE.refusal("127.0.0.1", 5432) == ""
-    own = Reach(HERE.admitted, own=(("127.0.0.1", 5432), ("localhost", 6379)))
+    own = AllowedAddresses(HERE.admitted, own=(("127.0.0.1", 5432), ("localhost", 6379)))
     assert "belongs to Gangline itself" in own.refusal("127.0.0.1", 5432)
     assert "belongs to Gangline itself" in own.refusal("::ffff:127.0.0.1", 6379)
     assert own.refusal("127.0.0.1", 6443) == ""
@@ -97,9 +97,9 @@ def test_a_name_that_changes_its_mind_is_never_dialled(monkeypatch: pytest.Monke
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 
         monkeypatch.setattr(socket, "getaddrinfo", lookup)
-        assert Reach().vetted("k8s.example.org", port) == ["192.0.2.1"]
+        assert AllowedAddresses().vetted("k8s.example.org", port) == ["192.0.2.1"]
         pool = urllib3.PoolManager(retries=urllib3.Retry(False))
-        addresses.guard(pool, Reach())
+        addresses.guard(pool, AllowedAddresses())
         with pytest.raises((AddressRefused, urllib3.exceptions.ProtocolError)) as refused:
             pool.request("GET", f"https://k8s.example.org:{port}/", timeout=2)
         assert "loopback" in str(refused.value)
@@ -115,7 +115,7 @@ def test_all_addresses_of_a_name_must_be_good(monkeypatch: pytest.MonkeyPatch) -
     ]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **named: found)
     with pytest.raises(AddressRefused, match=r"k8s\.lab is at 169\.254\.169\.254"):
-        Reach().vetted("k8s.lab", 443)
+        AllowedAddresses().vetted("k8s.lab", 443)
 
 
 def test_plain_http_cannot_be_dialled() -> None:

@@ -11,12 +11,12 @@ from unittest.mock import Mock
 import pytest
 
 from gangline.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.drivers.kubernetes import watching
+from gangline.drivers.kubernetes import watcher
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import PODS, Resource
 from gangline.drivers.kubernetes.store import Store
-from gangline.drivers.kubernetes.watching import Watch
+from gangline.drivers.kubernetes.watcher import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 
@@ -85,8 +85,8 @@ class Adopting:
 
 @contextmanager
 def adopting(cluster: Full, monkeypatch: pytest.MonkeyPatch) -> Iterator[Adopting]:
-    monkeypatch.setattr(watching, "FIRST_LIST", 0.5)
-    monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
+    monkeypatch.setattr(watcher, "FIRST_LIST", 0.5)
+    monkeypatch.setattr(watcher, "SIGN_OF_LIFE", 0.2)
     one = Adopting(cluster)
     try:
         yield one
@@ -203,7 +203,7 @@ def test_what_the_streams_show_no_job_of_is_looked_at_once() -> None:
 def test_neither_news_nor_signs_of_life_wait_for_slow_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
+    monkeypatch.setattr(watcher, "SIGN_OF_LIFE", 0.2)
     with leftovers(20) as one:
         one.may_end.clear()
         one.run(lambda: bool(one.looks))
@@ -214,7 +214,7 @@ def test_neither_news_nor_signs_of_life_wait_for_slow_looks(
 
 
 def test_a_look_that_a_stream_has_overtaken_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
+    monkeypatch.setattr(watcher, "SIGN_OF_LIFE", 0.2)
     with leftovers(2) as one:
         one.may_end.clear()
         one.run(lambda: len(one.looks) == 1)
@@ -245,7 +245,7 @@ def test_what_did_not_change_is_told_again_only_once_every_stream_was_heard(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Until then it would be no newer than what was told, and it costs to find that out."""
-    monkeypatch.setattr(watching, "REPEAT_EVERY", 0.0)
+    monkeypatch.setattr(watcher, "REPEAT_EVERY", 0.0)
     watch = Watch(ScriptedClient(Full()), "install-a", [KIND], never)
     judge = Mock(wraps=watch._judge)
     monkeypatch.setattr(watch, "_judge", judge)
@@ -260,7 +260,7 @@ def test_what_did_not_change_is_told_again_only_once_every_stream_was_heard(
 
 
 def test_what_changed_during_a_look_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
+    monkeypatch.setattr(watcher, "SIGN_OF_LIFE", 0.2)
     with leftovers(1) as one:
         one.may_end.clear()
         one.run(lambda: len(one.looks) == 1)

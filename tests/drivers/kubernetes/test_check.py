@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gangline.drivers.facts import Facts, FrameworkOffer
-from gangline.drivers.kubernetes import exposing
+from gangline.drivers.kubernetes import tool_services
 from gangline.drivers.kubernetes.check import check
-from gangline.drivers.kubernetes.guidance import field_notes
+from gangline.drivers.kubernetes.field_hints import field_notes
 from gangline.spec.problems import Problem, Role
 from gangline.spec.reserved import metadata_key_problem, reserved_domain, variable_name_problem
 from gangline.spec.values import flatten, validate
@@ -117,7 +117,7 @@ def test_a_cluster_without_gpus_says_so() -> None:
 def test_a_tool_without_a_usual_port_must_say_where_it_listens() -> None:
     """On a machine of Gangline it is told: there the port is Gangline's."""
     tool = submission("PyTorch", exposedUrls=[{"name": "mine"}])
-    found = exposing.check(tool, Facts("v1.36.3"), ENTRANCE)
+    found = tool_services.check(tool, Facts("v1.36.3"), ENTRANCE)
     assert {(p.path, p.rule) for p in found} == {("exposedUrls.0.container", "required")}
 
 

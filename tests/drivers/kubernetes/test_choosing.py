@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.kubernetes import offers, quantities, queues, schedulers
+from gangline.drivers.kubernetes import capabilities, quantities, queues, schedulers
 from gangline.drivers.kubernetes.schedulers import adapter
 
 
@@ -32,7 +32,7 @@ def test_what_a_scheduler_does_not_do_is_told_with_the_check(
     chosen: str, state: str, says: str
 ) -> None:
     versions = {"kueue.x-k8s.io": ("v1beta1",), "scheduling.k8s.io": ("v1", "v1alpha2")}
-    step, _ = offers.scheduling(offers.Served(versions, {}), chosen)
+    step, _ = capabilities.scheduling(capabilities.Served(versions, {}), chosen)
     assert step.state == state
     assert says in step.sentence
 

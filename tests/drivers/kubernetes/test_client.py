@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.kubernetes import resources
-from gangline.drivers.kubernetes.access import Access, trusting
+from gangline.drivers.kubernetes.access import ClusterCredentials, trusting
 from gangline.drivers.kubernetes.client import Client, Unreachable
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.log_collector import FOLLOWERS
@@ -312,7 +312,9 @@ class Redirecting(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def tls_server(bed: Bed, handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[Access]:
+def tls_server(
+    bed: Bed, handler: type[http.server.BaseHTTPRequestHandler]
+) -> Iterator[ClusterCredentials]:
     """A server with the bed's certificate."""
     assert bed.state
     pki = bed.state.layout.pki

@@ -11,9 +11,9 @@ import pytest
 
 from gangline.drivers.base import (
     AttemptRef,
+    DryRunResult,
     ObservedState,
     OwnedObject,
-    Rehearsal,
     Unknown,
 )
 from gangline.drivers.kubernetes import deadlines, log_collector, pods
@@ -74,9 +74,9 @@ OWNED = OwnedObject(replace(raw.REF, ext_uid="job-1"), "PyTorchJob")
     [
         lambda driver: driver.owned_objects("install-a"),
         lambda driver: driver.delete_object(OWNED),
-        lambda driver: driver.rehearse(attempt(driver)),
+        lambda driver: driver.dry_run(attempt(driver)),
     ],
-    ids=["owned_objects", "delete_object", "rehearse"],
+    ids=["owned_objects", "delete_object", "dry_run"],
 )
 def test_what_is_asked_beside_the_attempts_has_one_deadline_too(
     act: Callable[[KubernetesDriver], Any], monkeypatch: pytest.MonkeyPatch
@@ -85,7 +85,7 @@ def test_what_is_asked_beside_the_attempts_has_one_deadline_too(
     client = ScriptedClient(_slowly)
     told = act(KubernetesDriver(client, Options()))
     assert len(client.asked) == 2, "the second before the deadline, and none after it"
-    doubt = told.doubts[-1] if isinstance(told, Rehearsal) else told.reason
+    doubt = told.doubts[-1] if isinstance(told, DryRunResult) else told.reason
     assert doubt.startswith("The cluster answers too slowly")
 
 
@@ -96,7 +96,7 @@ def test_what_a_trial_asks_about_rights_has_the_same_deadline(
     monkeypatch.setattr(deadlines, "BUDGET", 1.1)
     client = ScriptedClient(_slowly)
     driver = KubernetesDriver(client, Options())
-    told = driver.rehearse(attempt(driver))
+    told = driver.dry_run(attempt(driver))
     assert client.asked[-1][1].endswith("/selfsubjectreviews")
     assert told.doubts[-1].startswith("The cluster answers too slowly")
 

@@ -9,13 +9,13 @@ import pytest
 
 from gangline.drivers import addresses
 from gangline.drivers.checks import State, Step
-from gangline.drivers.kubernetes import probing
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import probe
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.client import Client
 from tests.support.api_server import Script, answering
 from tests.support.certificates import pair
 
-LOOPBACK = addresses.Reach(addresses.networks("127.0.0.0/8"))
+LOOPBACK = addresses.AllowedAddresses(addresses.networks("127.0.0.0/8"))
 NAME, DEAD, ALIVE = "api.lab.example.org", "127.0.0.9", "127.0.0.1"
 
 
@@ -33,17 +33,19 @@ def silent(port: int) -> Iterator[None]:
         yield
 
 
-def named(access: Access, monkeypatch: pytest.MonkeyPatch, *found: str) -> Access:
+def named(
+    access: ClusterCredentials, monkeypatch: pytest.MonkeyPatch, *found: str
+) -> ClusterCredentials:
     """The same server under a name with these addresses."""
     monkeypatch.setattr(addresses, "resolve", lambda host, port: list(found))
     port = addresses.parse(access.server).port
     return replace(access, server=f"https://{NAME}:{port}", tls_server_name=ALIVE)
 
 
-def look(access: Access) -> dict[str, Step]:
+def look(access: ClusterCredentials) -> dict[str, Step]:
     with closing(Client(access, LOOPBACK)) as client:
         steps: dict[str, Step] = {}
-        probing.probe(client, tell=lambda step: steps.update({step.name: step}))
+        probe.probe(client, tell=lambda step: steps.update({step.name: step}))
         return steps
 
 

@@ -18,7 +18,7 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.drivers.kubernetes import labels
-from gangline.drivers.kubernetes.access import Access, Options
+from gangline.drivers.kubernetes.access import ClusterCredentials, Options
 from gangline.drivers.kubernetes.client import Answer, Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS
@@ -88,7 +88,9 @@ def test_a_login_that_is_not_accepted_leaves_everything_open(place: Ground, bed:
 
 @pytest.mark.thorough
 def test_a_cluster_that_is_not_there_leaves_everything_open(place: Ground) -> None:
-    driver = KubernetesDriver(Client(Access("https://127.0.0.1:1", token="x")), Options())
+    driver = KubernetesDriver(
+        Client(ClusterCredentials("https://127.0.0.1:1", token="x")), Options()
+    )
     ref = place.ref()
     for act in (driver.create, driver.commit, driver.suspend, driver.resume, driver.delete):
         assert isinstance(act(ref), Unknown)

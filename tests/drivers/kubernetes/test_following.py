@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.kubernetes import following as module
+from gangline.drivers.kubernetes import followed as module
 from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
-from gangline.drivers.kubernetes.following import Following
+from gangline.drivers.kubernetes.followed import Following
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.reflector import Reflector
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS

@@ -14,7 +14,7 @@ import pytest
 from gangline.drivers.base import Done, NotYet, ObservedState
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.probing import probe
+from gangline.drivers.kubernetes.probe import probe
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.schedulers.kueue import (
     LOCAL_QUEUES,

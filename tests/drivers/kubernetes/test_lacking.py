@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.kubernetes.labels import ROLE
-from gangline.drivers.kubernetes.schedulers import lacking
+from gangline.drivers.kubernetes.schedulers import insufficient_resources
 from gangline.drivers.kubernetes.schedulers.room import Room, counted
 
 H100 = {"node.kubernetes.io/instance-type": "h100"}
@@ -53,11 +53,13 @@ FOUR = [node(f"n{number}") for number in range(4)]
 
 
 def now(nodes: list[Any], pods: list[Any], job: Any) -> str:
-    return lacking.shortage(counted(nodes, pods), lacking.unplaced(job, ()))
+    return insufficient_resources.shortage(
+        counted(nodes, pods), insufficient_resources.unplaced(job, ())
+    )
 
 
 def ever(nodes: list[Any], job: Any) -> str:
-    return lacking.never(counted(nodes, ()), lacking.whole(job))
+    return insufficient_resources.never(counted(nodes, ()), insufficient_resources.whole(job))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_what_is_lacking_now(asked: Any, words: str) -> None:
 
 def test_only_what_has_no_node_is_asked_for() -> None:
     pods = [placed("n0", gpus=8), placed("n1", "master", gpus=8)]
-    demands = lacking.unplaced(job(3, spec(gpus=8), spec(gpus=8)), pods)
+    demands = insufficient_resources.unplaced(job(3, spec(gpus=8), spec(gpus=8)), pods)
     assert [(one.role, one.count) for one in demands] == [("worker", 2)]
 
 
@@ -152,7 +154,7 @@ def test_where_no_node_is_of_the_kind_one_may_still_come() -> None:
 
 def test_what_first_containers_ask_for_counts_once() -> None:
     pod = spec(cpu="2", initContainers=spec(cpu="5", memory="512M")["containers"])
-    (demand,) = lacking.whole(job(1, pod))
+    (demand,) = insufficient_resources.whole(job(1, pod))
     assert demand.requests == {
         "pods": Decimal(1), "cpu": Decimal(5), "memory": Decimal(10**9)
     }  # fmt: skip
@@ -162,17 +164,17 @@ def test_within_one_zone_the_best_is_named() -> None:
     nodes = [node(f"n{n}", labels={"x/zone": "ab"[n // 2]}) for n in range(4)]
     used = [placed("n0", gpus=8), placed("n2", gpus=4)]
     room = counted(nodes, used)
-    asked = lacking.whole(job(2, spec(gpus=8)))
-    assert lacking.within(room, asked, "x/zone") == (
+    asked = insufficient_resources.whole(job(2, spec(gpus=8)))
+    assert insufficient_resources.within(room, asked, "x/zone") == (
         "waiting for 16 GPUs in one zone; b has the most, 12 free", ""
     )  # fmt: skip
-    large = lacking.whole(job(3, spec(gpus=8)))
-    assert lacking.within(room, large, "x/zone")[1] == (
+    large = insufficient_resources.whole(job(3, spec(gpus=8)))
+    assert insufficient_resources.within(room, large, "x/zone")[1] == (
         "the workload needs 24 GPUs in one zone, and a has the most, 16 in all"
     )
-    small = lacking.whole(job(1, spec(gpus=8)))
-    assert lacking.within(room, small, "x/zone") == ("", "")
-    assert lacking.within(room, small, "no/label") == ("", "")
+    small = insufficient_resources.whole(job(1, spec(gpus=8)))
+    assert insufficient_resources.within(room, small, "x/zone") == ("", "")
+    assert insufficient_resources.within(room, small, "no/label") == ("", "")
 
 
 def test_more_than_a_node_has_is_never_less_than_nothing() -> None:

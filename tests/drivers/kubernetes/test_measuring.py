@@ -14,10 +14,10 @@ from gangline.drivers.checks import State
 from gangline.drivers.kubernetes import permissions, pods
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.kind import Kubernetes
-from gangline.drivers.kubernetes.measuring import Measuring
+from gangline.drivers.kubernetes.pod_metrics import Measuring
 from gangline.drivers.kubernetes.resources import POD_METRICS, PODS, Resource
 from gangline.drivers.logs.store import LogStore
-from gangline.drivers.metrics.reading import Series, read
+from gangline.drivers.metrics.reader import Series, read
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.harness import ground

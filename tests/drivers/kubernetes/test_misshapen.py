@@ -13,14 +13,14 @@ import pytest
 from gangline.drivers import addresses
 from gangline.drivers.base import AttemptRef, ObservedState, Unknown
 from gangline.drivers.checks import State, Step
-from gangline.drivers.kubernetes import probing
-from gangline.drivers.kubernetes.access import Access, Options
+from gangline.drivers.kubernetes import probe
+from gangline.drivers.kubernetes.access import ClusterCredentials, Options
 from gangline.drivers.kubernetes.client import Client, NotUnderstood
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.steps import StepName
 from tests.support.api_server import Script, answering
 
-HERE = addresses.Reach(addresses.networks("127.0.0.0/8"))
+HERE = addresses.AllowedAddresses(addresses.networks("127.0.0.0/8"))
 DOUBT = "What the cluster told could not be understood."
 HTML = b"<!doctype html><title>Sign in</title>"
 DEEP = b"[" * 200_000
@@ -40,13 +40,13 @@ class Odd(Script):
         return (200, self.odd[plain]) if plain in self.odd else super().answer(path)
 
 
-def look(access: Access) -> tuple[dict[str, Step], Any]:
+def look(access: ClusterCredentials) -> tuple[dict[str, Step], Any]:
     steps: dict[str, Step] = {}
     with closing(Client(access, HERE)) as client:
-        health = probing.probe(
+        health = probe.probe(
             client, tell=lambda step: steps.update({step.name: step}), ask_rights=True
         )
-        probing.capacity(client)
+        probe.capacity(client)
     return steps, health
 
 
@@ -141,7 +141,7 @@ def test_a_watch_backs_off_and_says_why_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     script, driver = nonsense
-    monkeypatch.setattr("gangline.drivers.kubernetes.watching.FIRST_LIST", 2.0)
+    monkeypatch.setattr("gangline.drivers.kubernetes.watcher.FIRST_LIST", 2.0)
     told: list[str] = []
     began = time.monotonic()
     batches = driver.watch("i", "", told.append)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import Observation, ObservedState, ReplicaState
-from gangline.drivers.kubernetes import jobs, observing, pods
+from gangline.drivers.kubernetes import jobs, observation, pods
 from gangline.drivers.kubernetes.kinds import KINDS
 from tests.drivers.kubernetes.raw import NOW, OWNER, at, ended, job, pod, unscheduled
 
@@ -21,7 +21,7 @@ def look(
 ) -> Observation:
     kind = KINDS[framework]
     found = [pods.read(each) for each in its]
-    return observing.observe(jobs.read(raw, kind), found, now=NOW, hints=hints)
+    return observation.observe(jobs.read(raw, kind), found, now=NOW, hints=hints)
 
 
 def states(seen: Observation) -> list[ReplicaState]:
@@ -258,10 +258,10 @@ def test_a_new_pod_stands_for_the_one_that_goes() -> None:
 
 def test_pods_without_a_job_are_not_absent() -> None:
     left = [pods.read(pod(0))]
-    assert observing.without_job("w-1", 1, left).state is S.TERMINATING
-    assert observing.without_job("w-1", 1, left).reason == "1 pod is still to be removed."
+    assert observation.without_job("w-1", 1, left).state is S.TERMINATING
+    assert observation.without_job("w-1", 1, left).reason == "1 pod is still to be removed."
     over = [pods.read(pod(0, phase="Failed", state=ended(1)))]
-    assert observing.without_job("w-1", 1, over).state is S.ABSENT
+    assert observation.without_job("w-1", 1, over).state is S.ABSENT
 
 
 @pytest.mark.parametrize(
@@ -292,8 +292,8 @@ def test_pods_that_nobody_removes_are_told_with_the_command_that_does(
     """What ``kubectl delete --cascade=orphan`` leaves."""
     left = [pods.read(pod(index, ownerReferences=[])) for index in range(count)]
     goes = pods.read(pod(count, ownerReferences=[], deletionTimestamp=at(30)))
-    assert observing.without_job("w-1", 1, [goes]).reason == "1 pod is still to be removed."
-    seen = observing.without_job("w-1", 1, [goes, *left])
+    assert observation.without_job("w-1", 1, [goes]).reason == "1 pod is still to be removed."
+    seen = observation.without_job("w-1", 1, [goes, *left])
     assert (seen.state, seen.reason) == (S.TERMINATING, words)
 
 
@@ -313,9 +313,9 @@ def test_an_odd_pod_is_read_as_far_as_it_goes(odd: dict[str, Any]) -> None:
 
 def test_only_a_cause_that_the_cluster_took_away_is_moved() -> None:
     away = pod(0, phase="Failed", status={"reason": "Preempted", "message": "Preempted by x."})
-    assert look(job(true=["Failed"]), away).is_moved
+    assert look(job(true=["Failed"]), away).is_preempted
     own = pod(1, phase="Failed", state=ended(1, seconds=-5))
-    assert not look(job(true=["Failed"]), away, own).is_moved
+    assert not look(job(true=["Failed"]), away, own).is_preempted
 
 
 def test_an_evicted_pod_is_the_cause_from_when_it_is_told_to_go() -> None:
@@ -329,14 +329,14 @@ def test_an_evicted_pod_is_the_cause_from_when_it_is_told_to_go() -> None:
     evicted = pod(1, conditions=[target])
     evicted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
     seen = look(job(true=["Failed"]), pod(0), evicted)
-    assert (seen.state, seen.is_moved) == (ObservedState.TERMINATING, True)
+    assert (seen.state, seen.is_preempted) == (ObservedState.TERMINATING, True)
     assert seen.reason == "worker-1: Moved away by the cluster: Eviction API: evicting."
     assert [replica.state for replica in seen.replicas] == [
         ReplicaState.RUNNING,
         ReplicaState.FAILED,
     ]
     evicted["status"] |= {"phase": "Failed"} | {"containerStatuses": [{"state": ended(143)}]}
-    assert look(job(true=["Failed"]), evicted).is_moved
+    assert look(job(true=["Failed"]), evicted).is_preempted
     alone = look(job(true=["Created", "Running"]), pod(0), evicted)
     assert alone.first_failure == "worker-1"
 
@@ -352,9 +352,9 @@ def test_an_evicted_pod_whose_end_nobody_wrote_down_comes_before_those_that_it_t
     evicted = pod(1, phase=phase, state=state, conditions=[target])
     follower = pod(0, phase="Failed", state=ended(1, seconds=5))
     seen = look(job(true=["Failed"]), evicted, follower)
-    assert (seen.first_failure, seen.is_moved) == ("worker-1", True)
+    assert (seen.first_failure, seen.is_preempted) == ("worker-1", True)
     earlier = pod(0, phase="Failed", state=ended(1, seconds=-5))
-    assert not look(job(true=["Failed"]), evicted, earlier).is_moved
+    assert not look(job(true=["Failed"]), evicted, earlier).is_preempted
 
 
 def test_a_pod_that_was_killed_for_its_memory_is_a_cause_although_it_is_deleted() -> None:

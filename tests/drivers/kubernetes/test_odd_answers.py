@@ -111,7 +111,7 @@ def test_a_scheduler_whose_kind_is_missing_at_the_commit_is_named() -> None:
         " Volcano needs: install it there, or choose another scheduler for this cluster."
     )
     assert told == Refused(words)
-    (problem,) = driver.rehearse(ref).problems
+    (problem,) = driver.dry_run(ref).problems
     assert words[:-1] in problem.message
 
 

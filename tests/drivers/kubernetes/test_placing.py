@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gangline.drivers.facts import Facts
-from gangline.drivers.kubernetes import manifests, placing
-from gangline.drivers.kubernetes.access import Access, Options
+from gangline.drivers.kubernetes import manifests, node_labels
+from gangline.drivers.kubernetes.access import ClusterCredentials, Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
@@ -19,7 +19,9 @@ SHARES = {name for name in ADAPTERS if not ADAPTERS[name].unsupported}
 
 
 def driver(scheduler: str) -> KubernetesDriver:
-    return KubernetesDriver(Client(Access("https://nowhere.invalid")), Options(scheduler=scheduler))
+    return KubernetesDriver(
+        Client(ClusterCredentials("https://nowhere.invalid")), Options(scheduler=scheduler)
+    )
 
 
 def refused(
@@ -124,22 +126,22 @@ NODES = [
 
 
 def test_topologies_and_types_of_the_nodes_are_offered() -> None:
-    assert placing.suggestions(NODES) == {
+    assert node_labels.suggestions(NODES) == {
         "nodeType": ["p5"],
         "podAffinity.key": ["cloud.example/gpu-rack", "kubernetes.io/hostname", ZONE],
     }
 
 
 def test_a_label_that_no_node_has_is_refused_with_those_they_have() -> None:
-    facts = Facts("1", detail={"nodes": {"labels": placing.labels_of(NODES)}})
-    assert list(placing.check(submission(), facts)) == []
-    (problem,) = placing.check(submission(podAffinity__key="zone"), facts)
+    facts = Facts("1", detail={"nodes": {"labels": node_labels.labels_of(NODES)}})
+    assert list(node_labels.check(submission(), facts)) == []
+    (problem,) = node_labels.check(submission(podAffinity__key="zone"), facts)
     assert (problem.path, problem.value) == ("podAffinity.key", "zone")
     assert ZONE in problem.accepted
 
 
 def test_of_too_many_labels_none_is_refused() -> None:
-    many = placing.labels_of([node(**{f"label-{n}": "x"}) for n in range(300)])
-    assert len(many) == placing.MOST_KEYS
+    many = node_labels.labels_of([node(**{f"label-{n}": "x"}) for n in range(300)])
+    assert len(many) == node_labels.MOST_KEYS
     facts = Facts("1", detail={"nodes": {"labels": many}})
-    assert list(placing.check(submission(podAffinity__key="zone"), facts)) == []
+    assert list(node_labels.check(submission(podAffinity__key="zone"), facts)) == []

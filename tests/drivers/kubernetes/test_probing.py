@@ -12,8 +12,8 @@ import yaml
 from gangline.drivers import addresses
 from gangline.drivers.checks import State, Step
 from gangline.drivers.facts import Health
-from gangline.drivers.kubernetes import connecting, offers, probing
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import capabilities, connection_steps, probe
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.steps import StepName
 from tests.beds.kubernetes.bed import Bed
@@ -21,25 +21,25 @@ from tests.drivers.kubernetes.harness import service_account
 from tests.support.api_server import TOKEN, Script, answering
 from tests.support.certificates import pair
 
-HERE = addresses.Reach(addresses.networks("127.0.0.0/8,::1"))
+HERE = addresses.AllowedAddresses(addresses.networks("127.0.0.0/8,::1"))
 OPERATORS = {
     "v1": ["pytorchjobs", "tfjobs", "xgboostjobs", "jaxjobs"],
     "v2beta1": ["mpijobs"],
 }
 
 
-def look(access: Access, **options: Any) -> tuple[dict[str, Step], Health]:
+def look(access: ClusterCredentials, **options: Any) -> tuple[dict[str, Step], Health]:
     """All steps by name, in their order, and what came out."""
     told: list[Step] = []
     with closing(Client(access, options.pop("reach", HERE))) as client:
-        health = probing.probe(client, tell=told.append, ask_rights=True, **options)
+        health = probe.probe(client, tell=told.append, ask_rights=True, **options)
     names = [step.name for step in told]
     assert names == list(StepName)[: len(names)]
     assert TOKEN not in repr(told)
     return {step.name: step for step in told}, health
 
 
-def last(access: Access, **options: Any) -> Step:
+def last(access: ClusterCredentials, **options: Any) -> Step:
     """The step at which the check of an unreachable cluster ended."""
     steps, health = look(access, **options)
     ended = list(steps.values())[-1]
@@ -70,7 +70,7 @@ def test_the_shipped_role_has_every_right_and_no_more(bed: Bed) -> None:
     }  # fmt: skip
     nodes = health.facts.detail["nodes"]
     with closing(Client(bed.restricted, HERE)) as client:
-        room = probing.capacity(client)
+        room = probe.capacity(client)
     assert room is not None
     assert room.admission == "theirs"
     assert sum(one["total"] for one in nodes["gpus"]) == room.gpu_count > 0
@@ -118,13 +118,13 @@ def test_another_authority_is_not_believed(bed: Bed) -> None:
 
 @pytest.mark.thorough
 def test_this_machine_is_not_dialled_unless_it_is_admitted(bed: Bed) -> None:
-    ended = last(bed.restricted, reach=addresses.Reach())
+    ended = last(bed.restricted, reach=addresses.AllowedAddresses())
     assert ended.name == "Reachability"
     assert "loopback" in ended.sentence
 
 
 def test_nobody_there() -> None:
-    ended = last(Access("https://127.0.0.1:9", token=TOKEN))
+    ended = last(ClusterCredentials("https://127.0.0.1:9", token=TOKEN))
     assert ended.sentence == "127.0.0.1 port 9 refuses connections: nothing listens there."
 
 
@@ -223,7 +223,7 @@ def test_what_is_no_api_server(script: Script, name: str, words: str) -> None:
 
 
 def test_a_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probing, "ONE_ANSWER", 1.0)
+    monkeypatch.setattr(probe, "ONE_ANSWER", 1.0)
     with answering(Script(drip=True)) as access:
         assert "answers too slowly" in last(access).sentence
 
@@ -259,15 +259,15 @@ def test_no_step_takes_the_check_down(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*arguments: object) -> Step:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(connecting, "clock", broken)
+    monkeypatch.setattr(connection_steps, "clock", broken)
     with answering(Script()) as access, closing(Client(access, HERE)) as client:
-        health = probing.probe(client)
+        health = probe.probe(client)
     assert health.facts is None
     assert health.reason == "Failed in the check: The check itself."
 
 
 def test_nodes_that_take_no_pods_do_not_count() -> None:
-    step, detail = offers.nodes_in_words(
+    step, detail = capabilities.nodes_in_words(
         [node("a"), node("b", unschedulable=True), node("c", ready="False"), {}]
     )
     assert (detail["total"], detail["usable"]) == (4, 1)
@@ -275,7 +275,7 @@ def test_nodes_that_take_no_pods_do_not_count() -> None:
         {"resource": "nvidia.com/gpu", "product": "H100", "nodes": 1, "total": 8}
     ]
     assert step.sentence.startswith("1 of 4 nodes take pods: 63.5 CPU cores, ")
-    assert offers.nodes_in_words([])[0].state == State.WARNING
+    assert capabilities.nodes_in_words([])[0].state == State.WARNING
 
 
 def node(name: str, *, ready: str = "True", unschedulable: bool = False) -> Mapping[str, Any]:

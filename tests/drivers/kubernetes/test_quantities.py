@@ -8,7 +8,7 @@ import pytest
 
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import store_capacity
-from gangline.drivers.kubernetes import offers, pods
+from gangline.drivers.kubernetes import capabilities, pods
 from gangline.drivers.kubernetes.quantities import MOST, amount, in_words
 from gangline.resources.services import make
 from gangline.scopes.services import found
@@ -42,8 +42,8 @@ def test_a_quantity_is_a_number_that_kubernetes_could_mean(quantity: Any, number
 def test_gpus_are_counted_and_not_listed(count: str) -> None:
     nodes = [node(nvidia_com__gpu=count), node(nvidia_com__gpu="2", amd_com__gpu="1")]
     tracemalloc.start()
-    room = offers.capacity(nodes)
-    step, detail = offers.nodes_in_words(nodes)
+    room = capabilities.capacity(nodes)
+    step, detail = capabilities.nodes_in_words(nodes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert room.gpu_count == int(amount(count)) + 3
@@ -56,7 +56,7 @@ def test_gpus_are_counted_and_not_listed(count: str) -> None:
 def test_what_is_stored_of_a_cluster_stays_small(db: None) -> None:
     found(name="Test")
     lab = make("cluster", actor=None, name="lab", kind="kubernetes")
-    store_capacity(lab, offers.capacity([node(nvidia_com__gpu="99E")]))
+    store_capacity(lab, capabilities.capacity([node(nvidia_com__gpu="99E")]))
     lab = Cluster.objects.get(pk=lab.pk)
     assert lab.gpu_count == int(MOST)
     assert len(repr(lab.capacity)) < 500

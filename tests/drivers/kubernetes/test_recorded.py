@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import Observation, ObservedState, ReplicaState
-from gangline.drivers.kubernetes import jobs, observing, pods
+from gangline.drivers.kubernetes import jobs, observation, pods
 from gangline.drivers.kubernetes.kinds import KINDS
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -27,7 +27,7 @@ def life(name: str) -> list[Observation]:
         its = [pods.read(pod) for pod in moment["pods"]]
         job = jobs.read(raw, kind)
         assert job.created_at is not None
-        seen.append(observing.observe(job, its, now=job.created_at))
+        seen.append(observation.observe(job, its, now=job.created_at))
     return seen
 
 

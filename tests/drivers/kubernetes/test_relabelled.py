@@ -10,7 +10,7 @@ from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import PODS
 from gangline.drivers.kubernetes.store import Listener, Store
-from gangline.drivers.kubernetes.watching import Watch
+from gangline.drivers.kubernetes.watcher import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 

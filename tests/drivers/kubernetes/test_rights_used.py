@@ -16,14 +16,14 @@ import pytest
 
 from gangline.drivers import claims
 from gangline.drivers.base import Done, KeptObject, ObservedState, Unknown
-from gangline.drivers.kubernetes import labels, probing, volumes
+from gangline.drivers.kubernetes import labels, probe, volumes
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.exposing import Entrance
 from gangline.drivers.kubernetes.kinds import JOB_GROUPS
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
+from gangline.drivers.kubernetes.tool_services import Entrance
 from gangline.drivers.shells import ShellRequest
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import Ground, LossyClient, changed
@@ -67,7 +67,7 @@ def life(bed: Bed, tmp_path: Path) -> Iterator[set[Used]]:
         driver = KubernetesDriver(client, Options(data_dir=tmp_path, entrance=entrance))
         ground = Ground(bed, driver, client, f"install-{secrets.token_hex(4)}", place)
         try:
-            probing.probe(client, ask_rights=True)
+            probe.probe(client, ask_rights=True)
             _one_that_runs(ground)
             _one_with_volumes(ground)
             _one_with_tools(ground)
@@ -93,7 +93,7 @@ def _one_that_runs(ground: Ground) -> None:
     """Checked, made, followed with its logs, stopped, let go on, found, deleted."""
     driver, ref = ground.driver, ground.ref("runs")
     driver.create(ref)
-    driver.rehearse(ground.ref("tried"))
+    driver.dry_run(ground.ref("tried"))
     ground.running(ref)
     _follow(driver, ground.install)
     driver.open_shell(ref, "worker-0", ShellRequest(("true",), tty=False))

@@ -20,8 +20,8 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
 from gangline.drivers.base import AttemptRef, Busy, Refused, Unknown
-from gangline.drivers.kubernetes import shells, talking
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import pod_stream, shells
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.pods import Pod
 from gangline.drivers.kubernetes.pods import read as read_pod
@@ -92,7 +92,7 @@ def cluster(
         )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         port = server.socket.getsockname()[1]
-        access = Access(f"https://127.0.0.1:{port}", made.certificate, token=TOKEN)
+        access = ClusterCredentials(f"https://127.0.0.1:{port}", made.certificate, token=TOKEN)
         pod = OnePod()
         client = Client(access)
         stack.callback(client.close)
@@ -232,9 +232,9 @@ def test_what_waited_for_the_network_goes_as_soon_as_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though nobody writes any more, and nothing comes that would wake the reader."""
-    monkeypatch.setattr(talking, "ALIVE_EVERY", 600.0)
+    monkeypatch.setattr(pod_stream, "ALIVE_EVERY", 600.0)
     size = 32 << 20  # more than the kernel takes
-    monkeypatch.setattr(talking, "MOST_WAITING", 2 * size)
+    monkeypatch.setattr(pod_stream, "MOST_WAITING", 2 * size)
     written = threading.Event()
 
     def serves(line: ServerConnection) -> None:
@@ -325,7 +325,7 @@ def test_who_sends_no_more_is_forgotten_after_a_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The line cannot say so, and the program would keep it open for ever."""
-    monkeypatch.setattr(talking, "ALIVE_EVERY", 0.05)
+    monkeypatch.setattr(pod_stream, "ALIVE_EVERY", 0.05)
     monkeypatch.setattr(f"{KubernetesConnection.__module__}.FORGOTTEN", 0.1)
 
     def serves(line: ServerConnection) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import AttemptRef, Done, NotYet, Observation, ObservedState, Refused
-from gangline.drivers.kubernetes.exposing import TOOL
 from gangline.drivers.kubernetes.resources import INGRESSES, SERVICES
+from gangline.drivers.kubernetes.tool_services import TOOL
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.goldens import ENTRANCE, submission
 from tests.drivers.kubernetes.harness import Ground, ground

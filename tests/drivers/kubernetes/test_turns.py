@@ -12,7 +12,7 @@ import pytest
 
 from gangline.drivers.kubernetes import labels, log_collector, pods
 from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.log_collector import Turns
+from gangline.drivers.kubernetes.log_collector import DelayQueue
 from gangline.drivers.logs.store import LogStore
 
 
@@ -25,7 +25,7 @@ class Thing:
 class Takers:
     """Threads that take, note what and when, and may put back."""
 
-    def __init__(self, turns: Turns[Thing], count: int) -> None:
+    def __init__(self, turns: DelayQueue[Thing], count: int) -> None:
         self.turns, self.taken = turns, list[tuple[str, float]]()
         self._enough = threading.Semaphore(0)
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
@@ -50,11 +50,11 @@ class Takers:
             self._enough.release()
 
 
-def queue() -> Turns[Thing]:
-    return Turns(threading.Condition())
+def queue() -> DelayQueue[Thing]:
+    return DelayQueue(threading.Condition())
 
 
-def put(turns: Turns[Thing], *things: Thing) -> None:
+def put(turns: DelayQueue[Thing], *things: Thing) -> None:
     with turns.changed:
         for thing in things:
             turns.put(thing)

@@ -8,7 +8,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.drivers.kubernetes import manifests, volume_checks, volumes
 from gangline.drivers.kubernetes.check import check
-from gangline.drivers.kubernetes.guidance import field_notes
+from gangline.drivers.kubernetes.field_hints import field_notes
 from gangline.spec.problems import Role
 from gangline.spec.typed import typed
 from gangline.spec.workload import WorkerSpec

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.drivers.kubernetes import labels, reflector, watching
+from gangline.drivers.kubernetes import labels, reflector, watcher
 from gangline.drivers.kubernetes import store as store_of_watch
-from gangline.drivers.kubernetes.access import Access, Options
+from gangline.drivers.kubernetes.access import ClusterCredentials, Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS
@@ -239,11 +239,11 @@ def test_a_watch_that_is_not_allowed_says_so_and_does_not_hammer(place: Ground, 
 def test_a_kind_that_may_not_be_followed_does_not_hold_up_the_others(
     place: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "FIRST_LIST", 1.0)
+    monkeypatch.setattr(watcher, "FIRST_LIST", 1.0)
     ref = place.ref()
     place.driver.create(ref)
     forbidden = replace(KINDS["JAX"], resource=Resource("apps", "v1", "deployments", "Deployment"))
-    watch = watching.Watch(place.client, place.install, [KIND, forbidden], place.driver.observe)
+    watch = watcher.Watch(place.client, place.install, [KIND, forbidden], place.driver.observe)
     batches = watch.batches()
     told = [seen for _ in range(3) for seen in next(batches)]
     batches.close()  # type: ignore[attr-defined]
@@ -257,8 +257,10 @@ def test_a_watch_gives_signs_of_life_while_its_cluster_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else the lease would be lost over an outage, by one watcher after the other."""
-    monkeypatch.setattr(watching, "FIRST_LIST", 0.5)
-    driver = KubernetesDriver(Client(Access("https://127.0.0.1:1", token="x")), Options())
+    monkeypatch.setattr(watcher, "FIRST_LIST", 0.5)
+    driver = KubernetesDriver(
+        Client(ClusterCredentials("https://127.0.0.1:1", token="x")), Options()
+    )
     batches = driver.watch("install-a", "")
     assert [next(batches) for _ in range(2)] == [[], []]
     batches.close()  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.slurm import rendering, script
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
-from gangline.spec.launching import LAUNCHER_CHOICES
+from gangline.spec.launcher_commands import LAUNCHER_CHOICES
 from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec

@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 
 from gangline.drivers.logs.store import LogStore
-from gangline.drivers.metrics.reading import read
+from gangline.drivers.metrics.reader import read
 from gangline.drivers.slurm import looks, texts
 from gangline.drivers.slurm.commands import Answer
-from gangline.drivers.slurm.sampling import Sampled
+from gangline.drivers.slurm.samples import Sampled
 
 MEBI = 2**20
 KEY = "w-1", 1

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gangline.drivers.facts import Facts
-from gangline.drivers.slurm import check, guidance
-from gangline.drivers.slurm.probing import read_partitions
+from gangline.drivers.slurm import check, field_hints
+from gangline.drivers.slurm.probe import read_partitions
 from gangline.drivers.slurm.rendering import NO_DEFAULTS, Defaults
 from gangline.spec import lengths
 from gangline.spec.frameworks import WORKERS_ONLY
@@ -86,7 +86,7 @@ def test_lengths_of_time_are_read_as_slurm_reads_them(text: str, length: int | N
 
 
 def test_the_form_offers_what_the_check_found_and_says_what_else_holds() -> None:
-    notes = guidance.field_notes(
+    notes = field_hints.field_notes(
         framework="PyTorch", role=Role.WORKER, has_own_master=False, facts=FACTS,
         defaults=Defaults(account="team-c", modules=("gcc/13",)),
     )  # fmt: skip

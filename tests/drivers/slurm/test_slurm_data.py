@@ -132,7 +132,7 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_submitted(case
     answer = case.driver.create(ref)
     assert isinstance(answer, Refused)
     assert [one.path for one in answer.problems] == ["storage.hostPath.0.path"]
-    assert case.driver.rehearse(ref).problems == answer.problems
+    assert case.driver.dry_run(ref).problems == answer.problems
     assert case.states() == []
 
 

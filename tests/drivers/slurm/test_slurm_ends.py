@@ -5,7 +5,7 @@ import json
 from gangline.drivers.base import MEMORY_LIMIT, AttemptRef, Observation, ObservedState, ReplicaState
 from gangline.drivers.slurm import texts
 from gangline.drivers.slurm.looks import Job, Run
-from gangline.drivers.slurm.observing import LOST_AFTER, Attempt, observe
+from gangline.drivers.slurm.observation import LOST_AFTER, Attempt, observe
 
 REF = AttemptRef("install-a", "w-1", 1, "gang")
 KILLED, STOPPED, BY_ITSELF = 128 + 9, 128 + 15, 1

@@ -150,7 +150,7 @@ def test_what_slurm_refuses_is_refused_in_its_words(
     said = case.driver.create(ref)
     assert isinstance(said, Refused)
     assert words in said.reason
-    told = case.driver.rehearse(ref)
+    told = case.driver.dry_run(ref)
     assert len(told.problems) == 1
     assert case.driver.observe(ref).state is ObservedState.ABSENT
 

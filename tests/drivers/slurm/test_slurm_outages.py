@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from gangline.drivers.base import MEMORY_LIMIT, Done, NotYet, ObservedState, Result, Unknown
-from gangline.drivers.slurm import effects, observing, states
+from gangline.drivers.slurm import effects, observation, states
 from gangline.drivers.slurm.driver import SlurmDriver
 from tests.beds.slurm.lab import Lab, running
 from tests.drivers.slurm.cases import Case
@@ -169,7 +169,7 @@ def test_a_node_that_is_lost_is_no_fault_of_the_job(case: Case) -> None:
         "scontrol", "update", f"nodename={seen.replicas[0].node}", "state=down", "reason=x"
     )
     seen = case.until(ref, ObservedState.FAILED)
-    assert seen.is_moved
+    assert seen.is_preempted
     assert seen.reason == "A node of the job failed."
 
 
@@ -181,9 +181,9 @@ def test_a_job_that_others_requeue_runs_no_second_time(case: Case) -> None:
     case.lab.run("scontrol", "update", f"jobid={number}", "requeue=1")
     case.lab.run("scontrol", "requeue", number)
     seen = case.until(ref, ObservedState.FAILED)
-    assert (seen.reason, seen.is_moved) == (observing.REQUEUED, True)
+    assert (seen.reason, seen.is_preempted) == (observation.REQUEUED, True)
     wait_for(lambda: not set(case.states()) & set(LIVE), seconds=30, what="the end of it")
-    assert case.driver.observe(ref).reason == observing.REQUEUED
+    assert case.driver.observe(ref).reason == observation.REQUEUED
     assert (case.folder(ref) / "logs" / "worker-0.out").read_text() == "once\n"
 
 
@@ -195,7 +195,10 @@ def test_a_job_that_gives_way_to_others_is_no_fault_of_its_own(case: Case) -> No
     case.until(ref, ObservedState.RUNNING)
     case.lab.run("sbatch", "-p", "main", "-N3", "-c2", "-o", "/dev/null", "--wrap", "sleep 1000")
     seen = case.until(ref, ObservedState.FAILED)
-    assert (seen.is_moved, seen.reason) == (True, "The job gave way to one of a higher priority.")
+    assert (seen.is_preempted, seen.reason) == (
+        True,
+        "The job gave way to one of a higher priority.",
+    )
 
 
 def test_a_job_that_takes_more_memory_than_it_asked_for_says_so(case: Case) -> None:
@@ -222,7 +225,7 @@ def test_a_full_disk_leaves_no_half_of_a_job(case: Case, tmp_path: Path) -> None
         # Now the job's own records find no room.
         filled = fill(disk)
         full.driver.commit(ref)
-        assert full.until(ref, ObservedState.FAILED).reason == observing.NO_RECORD
+        assert full.until(ref, ObservedState.FAILED).reason == observation.NO_RECORD
         full.driver.delete(ref)
         filled.unlink()
         assert full.driver.delete(ref) == Done()

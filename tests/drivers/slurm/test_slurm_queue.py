@@ -9,7 +9,7 @@ import pytest
 from gangline.drivers.base import AttemptRef, ObservedState
 from gangline.drivers.slurm import looks, states
 from gangline.drivers.slurm.commands import Answer, LocalCommands, Programs
-from gangline.drivers.slurm.observing import attempt, observe
+from gangline.drivers.slurm.observation import attempt, observe
 from tests.beds.slurm.lab import Lab
 from tests.support.waiting import wait_for
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers import addresses
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.base import AttemptRef, NotYet, ObservedState, Submission
 from gangline.drivers.shells import CLOSED, REPLICA_ENDED, STDOUT, Ended, Shell, Size
 from gangline.drivers.slurm.commands import Programs
@@ -37,7 +37,7 @@ def case(slurm_lab: Lab, tmp_path: Path) -> Iterator[Case]:
 
 @pytest.fixture
 def by_ssh(case: Case, ssh_server: SshServer) -> Iterator[SlurmDriver]:
-    reach = Reach(addresses.networks("127.0.0.0/8"))
+    reach = AllowedAddresses(addresses.networks("127.0.0.0/8"))
     commands = SshCommands(ssh_server.access, reach)
     programs = Programs(commands, config=str(case.lab.config))
     yield SlurmDriver(programs, Options(case.data_dir, str(case.runs)))

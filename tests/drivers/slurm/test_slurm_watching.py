@@ -8,8 +8,8 @@ from gangline.drivers.base import AttemptRef
 from gangline.drivers.slurm.commands import LocalCommands, Programs
 from gangline.drivers.slurm.driver import Options, SlurmDriver
 from gangline.drivers.slurm.looks import Job, Run, Seen
-from gangline.drivers.slurm.observing import Attempt
-from gangline.drivers.slurm.watching import Watch
+from gangline.drivers.slurm.observation import Attempt
+from gangline.drivers.slurm.watcher import Watch
 
 REF = AttemptRef("install-a", "w-1", 1, "gang")
 KEY = REF.workload, REF.attempt

@@ -10,9 +10,9 @@ import asyncssh
 import pytest
 
 from gangline.drivers import addresses
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.slurm import intake
-from gangline.drivers.slurm.access import SSH, Access
+from gangline.drivers.slurm.access import SSH, ClusterCredentials
 from gangline.drivers.slurm.commands import LoginRefused, NoAnswer, Programs, here, whole
 from gangline.drivers.slurm.intake import SlurmCredential
 from gangline.drivers.slurm.ssh import SshCommands
@@ -20,7 +20,7 @@ from tests.support.ssh_server import SshServer
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_sshd
-REACH = Reach(addresses.networks("127.0.0.0/8"))
+REACH = AllowedAddresses(addresses.networks("127.0.0.0/8"))
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def commands(ssh_server: SshServer) -> Iterator[SshCommands]:
     made.close()
 
 
-def changed(access: Access, **changes: object) -> Access:
-    return Access.from_json({**access.as_json(), **changes})
+def changed(access: ClusterCredentials, **changes: object) -> ClusterCredentials:
+    return ClusterCredentials.from_json({**access.as_json(), **changes})
 
 
 def test_programs_run_there_and_tell_how_they_ended(commands: SshCommands) -> None:
@@ -137,7 +137,7 @@ def test_of_a_program_that_is_lost_on_the_way_nothing_runs(
 
 def test_nothing_is_dialled_where_gangline_may_not_go(ssh_server: SshServer) -> None:
     with pytest.raises(NoAnswer, match="loopback"):
-        SshCommands(ssh_server.access, Reach()).run("true")
+        SshCommands(ssh_server.access, AllowedAddresses()).run("true")
 
 
 def test_settings_of_the_cluster_are_no_part_of_a_program(commands: SshCommands) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.models import Cluster
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from tests.support.api_server import Script, answering
 from tests.support.connected import GROUPS, Post, browser, by_token
 from tests.support.world import World
@@ -18,7 +18,7 @@ def script() -> Script:
 
 
 @pytest.fixture
-def server(script: Script) -> Iterator[Access]:
+def server(script: Script) -> Iterator[ClusterCredentials]:
     with answering(script) as access:
         yield access
 
@@ -34,7 +34,7 @@ def post(world: World) -> Post:
 
 
 @pytest.fixture
-def lab(checks_at_once: None, post: Post, server: Access) -> Cluster:
+def lab(checks_at_once: None, post: Post, server: ClusterCredentials) -> Cluster:
     """A connected cluster that was looked at."""
     assert post("/clusters/new", name="lab", **by_token(server)).status_code == 302
     found = Cluster.objects.get(name="lab")

@@ -6,7 +6,7 @@ import pytest
 
 from gangline.audit.models import AuditEntry
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.scopes.models import Scope
 from tests.support.api_server import Script
 from tests.support.certificates import data, kubeconfig
@@ -21,7 +21,7 @@ TWIN = (
 
 @pytest.mark.parametrize(("way", "field"), [("token", "server"), ("kubeconfig", "kubeconfig")])
 def test_the_same_cluster_under_another_name_is_refused_at_its_field(
-    post: Post, lab: Cluster, server: Access, way: str, field: str
+    post: Post, lab: Cluster, server: ClusterCredentials, way: str, field: str
 ) -> None:
     fields = by_token(server, "another")
     if way == "kubeconfig":
@@ -44,7 +44,11 @@ def test_the_same_cluster_under_another_name_is_refused_at_its_field(
 
 
 def test_it_is_known_before_the_first_check_has_ended(
-    post: Post, lab: Cluster, server: Access, script: Script, monkeypatch: pytest.MonkeyPatch
+    post: Post,
+    lab: Cluster,
+    server: ClusterCredentials,
+    script: Script,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script.uid = "two"
     with monkeypatch.context() as patch:
@@ -54,7 +58,7 @@ def test_it_is_known_before_the_first_check_has_ended(
 
 
 def test_one_whose_uid_cannot_be_read_is_let_through(
-    post: Post, lab: Cluster, server: Access, script: Script
+    post: Post, lab: Cluster, server: ClusterCredentials, script: Script
 ) -> None:
     script.uid = ""
     assert post("/clusters/new", name="second", **by_token(server)).status_code == 302

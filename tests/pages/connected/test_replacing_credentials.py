@@ -10,8 +10,8 @@ from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, credentials
 from gangline.clusters.models import Cluster, Credential
 from gangline.drivers.checks import State
-from gangline.drivers.kubernetes import permissions, probing
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import permissions, probe
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.kubernetes.kind import Kubernetes
 from gangline.drivers.kubernetes.steps import StepName
 from gangline.resources.services import make
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 
 
 def test_a_credential_is_stored_only_after_the_check_found_it_good(
-    world: World, post: Post, lab: Cluster, server: Access
+    world: World, post: Post, lab: Cluster, server: ClusterCredentials
 ) -> None:
     before = Credential.objects.get(cluster=lab)
     address = f"/clusters/{lab.pk}/credential"
@@ -41,7 +41,7 @@ def test_a_credential_is_stored_only_after_the_check_found_it_good(
     "fault", ["dead", "rights", "elsewhere", "overtaken", "late", "broken", "nameless"]
 )
 def test_the_old_credential_holds_where_the_new_one_fails(
-    world: World, post: Post, lab: Cluster, server: Access, script: Script, fault: str,
+    world: World, post: Post, lab: Cluster, server: ClusterCredentials, script: Script, fault: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     department = make("department", cluster=lab, name="far")
@@ -61,13 +61,13 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     elif fault == "broken":
         monkeypatch.setattr(permissions, "judge", _breaks)
     else:
-        real = probing.probe
+        real = probe.probe
 
         def change_meanwhile(*arguments: Any, **named: Any) -> Any:
             Cluster.objects.filter(pk=lab.pk).update(version=99)
             return real(*arguments, **named)
 
-        monkeypatch.setattr(probing, "probe", change_meanwhile)
+        monkeypatch.setattr(probe, "probe", change_meanwhile)
     assert post(f"/clusters/{lab.pk}/credential", **fields).status_code == 302
     assert Credential.objects.get().sealed == before.sealed
     now = Cluster.objects.get(pk=lab.pk)
@@ -91,9 +91,13 @@ def test_the_old_credential_holds_where_the_new_one_fails(
 
 @pytest.mark.parametrize("fault", ["late", "broken"])
 def test_half_a_look_stores_no_credential_even_where_rights_may_be_missing(
-    world: World, post: Post, lab: Cluster, server: Access, monkeypatch: pytest.MonkeyPatch,
+    world: World,
+    post: Post,
+    lab: Cluster,
+    server: ClusterCredentials,
+    monkeypatch: pytest.MonkeyPatch,
     fault: str,
-) -> None:  # fmt: skip
+) -> None:
     """Without the facts nobody knows which cluster it leads to."""
     if fault == "late":
         _time_is_over_before(monkeypatch, "Operators")
@@ -106,7 +110,7 @@ def test_half_a_look_stores_no_credential_even_where_rights_may_be_missing(
 
 
 def test_a_credential_may_be_stored_although_rights_are_missing(
-    world: World, post: Post, lab: Cluster, server: Access, script: Script
+    world: World, post: Post, lab: Cluster, server: ClusterCredentials, script: Script
 ) -> None:
     script.allowed = False
     post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
@@ -117,7 +121,7 @@ TWIN = "This is the cluster that is connected as lab already. Replace its creden
 
 
 def test_a_credential_that_leads_to_another_connected_cluster_is_refused(
-    world: World, post: Post, lab: Cluster, server: Access
+    world: World, post: Post, lab: Cluster, server: ClusterCredentials
 ) -> None:
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
         post("/clusters/new", name="second", **by_token(elsewhere))
@@ -132,7 +136,7 @@ def test_a_credential_that_leads_to_another_connected_cluster_is_refused(
 
 
 def test_the_whole_check_refuses_a_twin_that_was_not_known_at_once(
-    world: World, post: Post, lab: Cluster, server: Access, script: Script,
+    world: World, post: Post, lab: Cluster, server: ClusterCredentials, script: Script,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
@@ -151,14 +155,14 @@ def _breaks(*arguments: object) -> None:
 
 def _time_is_over_before(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """The budget of a check runs out after what comes before the steps that may be skipped."""
-    real = probing._Look._guarded
+    real = probe._Look._guarded
 
-    def guarded(self: probing._Look, name: StepName, act: Callable[[], None]) -> None:
+    def guarded(self: probe._Look, name: StepName, act: Callable[[], None]) -> None:
         if name == step:
             self.until = time.monotonic() - 1
         real(self, name, act)
 
-    monkeypatch.setattr(probing._Look, "_guarded", guarded)
+    monkeypatch.setattr(probe._Look, "_guarded", guarded)
 
 
 def test_what_to_do_about_a_failed_check_stands_on_the_first_page(

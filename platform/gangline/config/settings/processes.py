@@ -17,7 +17,7 @@ CHANNEL_LAYERS = (
                     {
                         "address": env().redis_url,
                         # Longer than the layer's own wait of 5 s for a message. Who sends has
-                        # a limit of its own, in `gangline.live.bell`.
+                        # a limit of its own, in `gangline.live.notify`.
                         "socket_timeout": 8,
                         "socket_connect_timeout": 1,
                         "socket_keepalive": True,

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .exposing import Entrance
 from .placement import NODE_TYPE
 from .quantities import GPU
+from .tool_services import Entrance
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterCredentials:
     """One API server and one identity: a token, or a client certificate with its key.
 
     ``server`` is an https address. Certificates and the key are PEM texts.
@@ -35,7 +35,7 @@ class Access:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Access":
+    def from_json(cls, stored: Mapping[str, Any]) -> "ClusterCredentials":
         return cls(**stored)
 
 
@@ -59,7 +59,7 @@ class Options:
     """Where logs are archived before their pods go."""
 
 
-def trusting(access: Access) -> ssl.SSLContext:
+def trusting(access: ClusterCredentials) -> ssl.SSLContext:
     """Trusts the authority that the access names, or the system's; shows no certificate itself."""
     made = ssl.create_default_context(cadata=access.certificate_authority or None)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -68,7 +68,7 @@ def trusting(access: Access) -> ssl.SSLContext:
     return made
 
 
-def tls_context(access: Access) -> ssl.SSLContext:
+def tls_context(access: ClusterCredentials) -> ssl.SSLContext:
     """… and shows the certificate of the access, where it has one."""
     made = trusting(access)
     if access.client_certificate:

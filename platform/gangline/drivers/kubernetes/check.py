@@ -10,7 +10,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, has_gpus
-from gangline.spec.launching import (
+from gangline.spec.launcher_commands import (
     PROGRAM_EXAMPLE,
     choice_problems,
     launch_problem,
@@ -22,7 +22,7 @@ from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from . import environment, names, volume_checks
-from .guidance import SYSTEM_CLASSES, no_launcher
+from .field_hints import SYSTEM_CLASSES, no_launcher
 from .kinds import kind_of
 
 LOCAL_SCHEME = "local://"

@@ -19,12 +19,12 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from gangline.drivers.addresses import AddressRefused, Reach, causes, guard
+from gangline.drivers.addresses import AddressRefused, AllowedAddresses, causes, guard
 
-from . import wires
-from .access import Access, tls_context
+from . import cancellation
+from .access import ClusterCredentials, tls_context
+from .cancellation import Cancellation, waiting_on
 from .resources import Resource
-from .wires import Wire, waiting_on
 
 LONGEST_REST = 300.0
 """Whatever a server asks for: nobody waits longer than this without asking again."""
@@ -216,7 +216,11 @@ class Client:
     """
 
     def __init__(
-        self, access: Access, reach: Reach | None = None, *, writes: Allowance | None = None
+        self,
+        access: ClusterCredentials,
+        reach: AllowedAddresses | None = None,
+        *,
+        writes: Allowance | None = None,
     ) -> None:
         self.access, self.reach, self._writes = access, reach, writes
         self._rest = Rest()
@@ -237,7 +241,7 @@ class Client:
         )
         if reach is not None:
             guard(self._pool, reach)
-        wires.install(self._pool)
+        cancellation.install(self._pool)
         self._api.rest_client.pool_manager = self._pool
 
     def get(self, resource: Resource, namespace: str, name: str, sub: str = "") -> Answer:
@@ -309,7 +313,7 @@ class Client:
         content_type: str = "application/json",
         read_seconds: float = READ_SECONDS,
         most_bytes: int = MOST_BYTES,
-        wire: Wire | None = None,
+        cancellation: Cancellation | None = None,
     ) -> Answer:
         """One request and its whole answer, however slowly it comes: at most ``read_seconds``.
 
@@ -317,7 +321,7 @@ class Client:
         that is good by its status and is not what Kubernetes says.
         """
         answer = self._asked(
-            method, path, query, body, content_type, read_seconds, most_bytes, wire
+            method, path, query, body, content_type, read_seconds, most_bytes, cancellation
         )
         if answer.ok and not isinstance(answer.body, dict):
             raise NotUnderstood(answer)
@@ -332,13 +336,13 @@ class Client:
         content_type: str,
         read_seconds: float,
         most_bytes: int,
-        wire: Wire | None,
+        cancellation: Cancellation | None,
     ) -> Answer:
         if (left := self._rest.left) > 0:
             return _resting(left)
         until = time.monotonic() + read_seconds
         asked = self._opened(method, path, query, body, content_type, read_seconds)
-        with waiting_on(wire), asked as response:
+        with waiting_on(cancellation), asked as response:
             data = bytearray()
             for piece in self._pieces(response):
                 data += piece
@@ -362,7 +366,7 @@ class Client:
         *,
         query: Query | None = None,
         silence: float = SILENCE_SECONDS,
-        wire: Wire | None = None,
+        cancellation: Cancellation | None = None,
     ) -> Iterator[tuple[int, Iterator[bytes]]]:
         """Status and pieces of an answer that goes on for long; a watch or a followed log.
 
@@ -374,7 +378,7 @@ class Client:
             yield resting.status, iter((json.dumps(resting.body).encode(),))
             return
         asked = self._opened("GET", path, query, None, "", silence)
-        with waiting_on(wire), asked as response:
+        with waiting_on(cancellation), asked as response:
             retry_after = asked_for(response.headers.get("Retry-After", ""))
             self.heed(Answer(response.status, None, retry_after))
             pieces = self._pieces(response)
@@ -507,7 +511,7 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
-def said_of(error: BaseException, access: Access) -> str:
+def said_of(error: BaseException, access: ClusterCredentials) -> str:
     """A category, never the text of an unknown server."""
     for cause in causes(error):
         if isinstance(cause, AddressRefused):

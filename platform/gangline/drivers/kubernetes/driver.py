@@ -15,6 +15,7 @@ from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
+    DryRunResult,
     Kept,
     KeptObject,
     LogChunk,
@@ -22,7 +23,6 @@ from gangline.drivers.base import (
     ObservedState,
     OwnedObject,
     Refused,
-    Rehearsal,
     Result,
     Submission,
     TellTrouble,
@@ -41,37 +41,37 @@ from gangline.spec.problems import Advice, Problem, Role
 from . import (
     check,
     deadlines,
-    exposing,
-    guidance,
+    field_hints,
     kept,
     log_collector,
     manifests,
     mapping,
     names,
-    observing,
-    placing,
-    probing,
+    node_labels,
+    observation,
+    probe,
     queues,
     schedulers,
+    tool_services,
     volume_checks,
 )
 from .access import Options
 from .client import Client, Doubt, understood
 from .deadlines import InTime
+from .dry_run import DryRun
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
 from .log_collector import Collecting
 from .objects import Objects, Raw, is_attempt, is_seen, is_workload, selector
 from .owned import Owned
-from .pending import Pending, Why
+from .pending_reasons import Pending, Why
 from .pods import Pod
 from .pods import read as read_pod
-from .rehearsing import Rehearsing
 from .resources import SERVICES
 from .shells import Visiting
 from .store import Listener
-from .watching import Watch
+from .watcher import Watch
 
 SLOW_START = timedelta(seconds=10)
 """A pod that has its node and has not begun after so long is worth a look at its events."""
@@ -103,18 +103,18 @@ class KubernetesDriver:
         self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
 
     def probe(self) -> Health:
-        return probing.probe(self.client, node_type=self.options.node_type)
+        return probe.probe(self.client, node_type=self.options.node_type)
 
     def capacity(self) -> Capacity | None:
-        return probing.capacity(self.client)
+        return probe.capacity(self.client)
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         namespace = self._namespace(submission)
         return [
             *check.check(submission, facts),
             *self._adapter.check(submission),
-            *placing.check(submission, facts),
-            *exposing.check(submission, facts, self.options.entrance),
+            *node_labels.check(submission, facts),
+            *tool_services.check(submission, facts, self.options.entrance),
             *queues.problems(submission, facts, self.options.scheduler, namespace),
         ]
 
@@ -130,7 +130,7 @@ class KubernetesDriver:
         launcher: str = "",
         facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
-        return guidance.field_notes(
+        return field_hints.field_notes(
             framework=framework,
             role=role,
             has_own_master=has_own_master,
@@ -152,10 +152,10 @@ class KubernetesDriver:
         )
         return {**native, "namespace": self._namespace(submission)}
 
-    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+    def dry_run(self, ref: AttemptRef) -> DryRunResult:
         _, namespace = self.objects.place(ref)
         here = replace(ref, namespace=namespace)
-        return Rehearsing(self.client, self.objects, here).result()
+        return DryRun(self.client, self.objects, here).result()
 
     def observe(self, ref: AttemptRef) -> Observation:
         return self._observed(ref)
@@ -263,14 +263,14 @@ class KubernetesDriver:
     def _look(self, ref: AttemptRef, shares: bool) -> Observation:
         found = self.objects.found(ref)
         if found is None:
-            return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+            return observation.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
         job, raw = found
         if is_seen(job, ref):
             job = replace(job, install=ref.install, workload=ref.workload, attempt=ref.attempt)
         if not is_workload(job, ref) and job.install != ref.install:
             return _conflict(ref, f"{job.name} in namespace {job.namespace} was made by others.")
         if not is_workload(job, ref) or job.attempt != ref.attempt:
-            return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+            return observation.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
         if not is_attempt(job, ref):
             return _conflict(ref, "Somebody removed it and made another object of its name.")
         its = list(self.objects.raw_pods(ref, job.namespace))
@@ -278,14 +278,14 @@ class KubernetesDriver:
         if not job.opens_ports or seen.state is not ObservedState.RUNNING:
             return seen
         listed = self.objects.every(SERVICES, job.namespace, selector(ref))
-        return replace(seen, tool_addresses=exposing.addresses(job.namespace, listed))
+        return replace(seen, tool_addresses=tool_services.addresses(job.namespace, listed))
 
     def _explained(
         self, job: Job, its: Sequence[Raw], why_pending: Callable[[], Why]
     ) -> Observation:
         now = datetime.now(UTC)
         pods = [read_pod(pod) for pod in its]
-        seen = observing.observe(job, pods, now=now)
+        seen = observation.observe(job, pods, now=now)
         hints: dict[str, str] = {}
         if seen.state is ObservedState.PENDING:
             why = why_pending()
@@ -295,7 +295,7 @@ class KubernetesDriver:
             hints = self._pending.of_pods([pod for pod in pods if _is_slow(pod, now)])
         if not hints:
             return seen
-        explained = observing.observe(job, pods, now=now, hints=hints)
+        explained = observation.observe(job, pods, now=now, hints=hints)
         code = seen.reason_code or explained.reason_code
         return replace(explained, is_impossible=seen.is_impossible, reason_code=code)
 

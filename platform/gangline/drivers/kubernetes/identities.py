@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from gangline.drivers.kind import Identity
 
-from .access import Access
+from .access import ClusterCredentials
 
 MOST_CERTIFICATES = 50
 LONGEST_TOKEN = 16_384
@@ -40,7 +40,7 @@ def moment(when: datetime) -> str:
     return f"{when.day} {when:%b %Y, %H:%M} UTC"
 
 
-def identity_of(access: Access) -> Identity:
+def identity_of(access: ClusterCredentials) -> Identity:
     """What may be shown of an identity that was found fit. Raises Unfit for any other."""
     if access.token_file:
         own = "the service account of Gangline’s own pod"

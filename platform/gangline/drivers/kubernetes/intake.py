@@ -18,7 +18,7 @@ from gangline.drivers.kind import Admission, Settings, Way
 from gangline.lib.problems import Problem
 
 from . import identities, kubeconfig
-from .access import Access
+from .access import ClusterCredentials
 
 KUBECONFIG, TOKEN, IN_CLUSTER = "kubeconfig", "token", "in-cluster"
 PREFIX = "gangline"
@@ -195,7 +195,7 @@ def ways() -> tuple[Way, ...]:
     return _WAYS if in_cluster() else _WAYS[:2]
 
 
-def in_cluster() -> Access | None:
+def in_cluster() -> ClusterCredentials | None:
     """The service account of the pod that Gangline runs in; None outside a cluster."""
     try:
         authority = (MOUNTED / "ca.crt").read_text(encoding="utf-8")
@@ -204,10 +204,12 @@ def in_cluster() -> Access | None:
     token = MOUNTED / "token"
     if not token.is_file():
         return None
-    return Access(API_SERVER, certificate_authority=authority, token_file=str(token))
+    return ClusterCredentials(API_SERVER, certificate_authority=authority, token_file=str(token))
 
 
-def admit(given: KubernetesCredential, reach: addresses.Reach, now: datetime) -> Admission:
+def admit(
+    given: KubernetesCredential, reach: addresses.AllowedAddresses, now: datetime
+) -> Admission:
     """The access that ``given`` makes, or everything that is wrong with it."""
     if given.way == KUBECONFIG:
         return _kubeconfig(given, reach, now)
@@ -236,7 +238,9 @@ def presentable(name: str, value: str) -> str | None:
     return None
 
 
-def _kubeconfig(given: KubernetesCredential, reach: addresses.Reach, now: datetime) -> Admission:
+def _kubeconfig(
+    given: KubernetesCredential, reach: addresses.AllowedAddresses, now: datetime
+) -> Admission:
     if not given.kubeconfig:
         says = "Paste a kubeconfig, or choose its file."
         return Admission(problems=(_problem("kubeconfig", says),))
@@ -250,7 +254,9 @@ def _kubeconfig(given: KubernetesCredential, reach: addresses.Reach, now: dateti
     return Admission(found.access, found.problems, parsed.contexts, parsed.context, needs)
 
 
-def _token(given: KubernetesCredential, reach: addresses.Reach, now: datetime) -> Admission:
+def _token(
+    given: KubernetesCredential, reach: addresses.AllowedAddresses, now: datetime
+) -> Admission:
     server = [
         _problem("server", f"API server {says}.") for says in kubeconfig.check_server(given.server)
     ]
@@ -266,24 +272,24 @@ def _token(given: KubernetesCredential, reach: addresses.Reach, now: datetime) -
         identities.check_token(given.token, now)
     except identities.Unfit as why:
         problems.append(_problem("token", f"Token {why}."))
-    access = Access(given.server.rstrip("/"), given.authority, token=given.token)
+    access = ClusterCredentials(given.server.rstrip("/"), given.authority, token=given.token)
     found = _vetted(access, "" if server else given.server, "server", tuple(problems), reach)
     return Admission(found.access, found.problems, needs_account=not given.token)
 
 
 def _vetted(
-    access: Access | None,
+    access: ClusterCredentials | None,
     server: str,
     path: str,
     problems: tuple[Problem, ...],
-    reach: addresses.Reach,
+    reach: addresses.AllowedAddresses,
 ) -> Admission:
     """Whether the address may be dialled, as its name resolves now."""
     all_of_them = (*problems, *(_where(server, path, reach) if server else ()))
     return Admission(None if all_of_them else access, all_of_them)
 
 
-def _where(url: str, path: str, reach: addresses.Reach) -> Iterator[Problem]:
+def _where(url: str, path: str, reach: addresses.AllowedAddresses) -> Iterator[Problem]:
     server = addresses.parse(url)
     try:
         reach.vetted(server.host, server.port)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.checks import Tell, tell_nobody
 from gangline.drivers.facts import Facts, Health
@@ -25,20 +25,20 @@ from gangline.drivers.kind import (
 )
 from gangline.lib import yaml_text
 
-from . import intake, manifests, names, probing, queues, schedulers
-from .access import Access, Options
+from . import intake, manifests, names, probe, queues, schedulers
+from .access import ClusterCredentials, Options
+from .capabilities import NO_METRICS
 from .client import Allowance, Client, Unreachable
 from .driver import KubernetesDriver
-from .exposing import Entrance
 from .identities import identity_of
 from .intake import KubernetesConnection, KubernetesCredential
 from .kubeconfig import MAKE_ACCOUNT
-from .offers import NO_METRICS
 from .permissions import role_manifests
 from .placement import NODE_TYPE
 from .quantities import GPU
 from .resources import NAMESPACES
 from .steps import REQUIRED, StepName
+from .tool_services import Entrance
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +49,12 @@ LONGEST_LOOK = 5.0
 """Seconds for the one answer that a person waits for."""
 
 
-def reach(site: Site) -> Reach:
+def reach(site: Site) -> AllowedAddresses:
     """Where clusters may be, as this installation has it."""
-    return Reach(site.networks, site.own)
+    return AllowedAddresses(site.networks, site.own)
 
 
-def client(access: Access, site: Site, *, is_paced: bool = True) -> Client:
+def client(access: ClusterCredentials, site: Site, *, is_paced: bool = True) -> Client:
     """A connection to an API server. Raises Unconnectable."""
     allowed = Allowance(WRITES_PER_SECOND, WRITES_AT_ONCE) if is_paced else None
     try:
@@ -82,7 +82,7 @@ class Kubernetes(ClusterKind):
     def open(
         self,
         connection: KubernetesConnection,
-        access: Access,
+        access: ClusterCredentials,
         *,
         site: Site,
         facts: Facts,
@@ -108,14 +108,14 @@ class Kubernetes(ClusterKind):
     def check(
         self,
         connection: KubernetesConnection,
-        access: Access,
+        access: ClusterCredentials,
         *,
         site: Site,
         host_id: str,
         tell: Tell = tell_nobody,
     ) -> Health:
         found = client(access, site, is_paced=False)
-        health = probing.probe(
+        health = probe.probe(
             found,
             scheduler=connection.scheduler,
             tell=tell,
@@ -123,10 +123,10 @@ class Kubernetes(ClusterKind):
             node_type=site.node_type or NODE_TYPE,
         )
         if health.reachable and health.capacity is None:
-            return replace(health, capacity=probing.capacity(found))
+            return replace(health, capacity=probe.capacity(found))
         return health
 
-    def uid(self, access: Access, site: Site) -> str:
+    def uid(self, access: ClusterCredentials, site: Site) -> str:
         try:
             path = NAMESPACES.path(name="kube-system")
             answer = client(access, site).request("GET", path, read_seconds=LONGEST_LOOK)
@@ -142,14 +142,14 @@ class Kubernetes(ClusterKind):
     def admit(self, given: KubernetesCredential, site: Site, now: datetime) -> Admission:
         return intake.admit(given, reach(site), now)
 
-    def identity(self, access: Access) -> Identity:
+    def identity(self, access: ClusterCredentials) -> Identity:
         return identity_of(access)
 
-    def as_json(self, access: Access) -> Mapping[str, Any]:
+    def as_json(self, access: ClusterCredentials) -> Mapping[str, Any]:
         return access.as_json()
 
-    def from_json(self, stored: Mapping[str, Any]) -> Access:
-        return Access.from_json(stored)
+    def from_json(self, stored: Mapping[str, Any]) -> ClusterCredentials:
+        return ClusterCredentials.from_json(stored)
 
     def presentable(self, name: str, value: str) -> str:
         own = intake.presentable(name, value)
@@ -238,7 +238,7 @@ class Kubernetes(ClusterKind):
         return found
 
     def unmeasured(self, facts: Facts) -> str:
-        return NO_METRICS if facts.detail.get(probing.METRICS) is False else ""
+        return NO_METRICS if facts.detail.get(probe.METRICS) is False else ""
 
     def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
         kind = str((rendered.get("job") or {}).get("kind") or "")

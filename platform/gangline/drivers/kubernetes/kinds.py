@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gangline.spec.launching import GLOO
+from gangline.spec.launcher_commands import GLOO
 
 from .resources import Resource
 

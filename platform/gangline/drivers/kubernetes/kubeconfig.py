@@ -16,7 +16,7 @@ from gangline.drivers import addresses
 from gangline.lib.yaml_text import NotAnObject, UnreadableYaml, read
 
 from . import identities
-from .access import Access
+from .access import ClusterCredentials
 
 LONGEST = 64 * 1024
 _QUOTED = re.compile(r"“[^”]*”|'[^']*'|\"[^\"]*\"")
@@ -77,7 +77,7 @@ class Refusal:
 class Parsed:
     """An access, or all refusals. ``contexts`` are the names in the file, to choose from."""
 
-    access: Access | None
+    access: ClusterCredentials | None
     refusals: tuple[Refusal, ...] = ()
     contexts: tuple[str, ...] = ()
     context: str = ""
@@ -143,7 +143,7 @@ class _Found:
         self.cluster = self._named(entries["clusters"], context, "cluster", where)
         self.user = self._named(entries["users"], context, "user", where)
 
-    def access(self, now: datetime) -> Access | None:
+    def access(self, now: datetime) -> ClusterCredentials | None:
         if self.cluster is None or self.user is None:
             return None
         where, cluster = self.cluster
@@ -151,7 +151,7 @@ class _Found:
         self._fields(cluster, where, _CLUSTER)
         self._fields(user, user_where, _USER)
         self._flag(cluster, where)
-        return Access(
+        return ClusterCredentials(
             server=self._server(cluster, where),
             certificate_authority=self._authority(cluster, where, now),
             tls_server_name=self._server_name(cluster, where),

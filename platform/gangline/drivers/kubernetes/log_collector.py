@@ -22,7 +22,7 @@ from gangline.drivers.logs.store import LogStore
 from . import archive, paging
 from .archive import Archive
 from .client import Client, Cutter, Unreachable
-from .measuring import Measuring
+from .pod_metrics import Measuring
 from .pods import Pod, moment
 from .resources import PODS
 from .store import Key, Listener
@@ -41,7 +41,7 @@ Thing = TypeVar("Thing", bound=Due)
 
 
 @dataclass
-class Turns(Generic[Thing]):
+class DelayQueue(Generic[Thing]):
     """A queue by moments. ``changed`` guards it; the caller holds it for every method but `take`.
 
     One thread alone waits for the next moment: of many that did, all but one would wake in vain.
@@ -152,7 +152,7 @@ class Collector:
         self._wanted_pods = 0
         self._next_first = 0.0
         self._changed = threading.Condition()
-        self._turns: Turns[_Followed] = Turns(self._changed)
+        self._turns: DelayQueue[_Followed] = DelayQueue(self._changed)
         self._threads: list[threading.Thread] = []
         self._stop = False
 

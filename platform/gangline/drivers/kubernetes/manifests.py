@@ -21,7 +21,6 @@ from gangline.spec.workload import ReplicaSpec
 
 from . import (
     environment,
-    exposing,
     labels,
     mapping,
     mounts,
@@ -29,6 +28,7 @@ from . import (
     quantities,
     schedulers,
     starts,
+    tool_services,
     volumes,
 )
 from .jobs import OPENS_PORTS, QUEUE, SCHEDULER
@@ -64,22 +64,22 @@ def waits_for_workers(
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SchedulingRequest:
     """Of one role. ``share`` are annotations, empty for whole GPUs."""
 
     topology: tuple[str, str] | None = None
     share: Mapping[str, str] = field(default_factory=dict)
 
 
-def of_roles(submission: Submission, unsupported: Collection[str]) -> dict[str, Wishes]:
+def of_roles(submission: Submission, unsupported: Collection[str]) -> dict[str, SchedulingRequest]:
     """By role. What the scheduler does not know counts as not said: a policy may hold elsewhere."""
     return {part.role.name: _wishes_of(part, unsupported) for part in submission.parts}
 
 
-def _wishes_of(part: Part, unsupported: Collection[str]) -> Wishes:
+def _wishes_of(part: Part, unsupported: Collection[str]) -> SchedulingRequest:
     native = apply(mapping.ROLE, part.spec, {}, unsupported)
     share = placement.share_annotations(native) if part.role.has_gpus else {}
-    return Wishes(placement.topology_of(native), share)
+    return SchedulingRequest(placement.topology_of(native), share)
 
 
 FORM = "gangline.dev/kubernetes/v1"
@@ -88,7 +88,7 @@ SSH_SERVER = "sshd"
 HOME = "/home/gangline"
 NEVER = "Never"
 """Started again within a pod, unless somebody wants it: every further try is Gangline's own."""
-NO_ENTRANCE = exposing.Entrance()
+NO_ENTRANCE = tool_services.Entrance()
 
 Object = dict[str, Any]
 
@@ -98,7 +98,7 @@ def render(
     scheduler: str,
     *,
     gpu: str = GPU,
-    entrance: exposing.Entrance = NO_ENTRANCE,
+    entrance: tool_services.Entrance = NO_ENTRANCE,
     node_type: str = placement.NODE_TYPE,
 ) -> dict[str, Any]:
     """JSON data: the framework, the scheduler, the job and what must exist beside it.
@@ -137,12 +137,12 @@ def render(
         "queue": submission.queue,
         "job": job,
         "tools": {
-            one.tool.name: exposing.address(submission, one.tool.name, one.tool.url, entrance)
+            one.tool.name: tool_services.address(submission, one.tool.name, one.tool.url, entrance)
             for one in tools.urls(submission)
         },
         "dependents": [
             *volumes.claims(submission),
-            *exposing.objects(submission, entrance),
+            *tool_services.objects(submission, entrance),
             *adapter.objects(gang),
         ],
     }
@@ -155,7 +155,7 @@ def job(ref: AttemptRef) -> Object:
     made: Object = copy.deepcopy(rendered["job"])
     said = made["metadata"]
     notes = {SCHEDULER: rendered["scheduler"], SPEC_HASH: spec_hash(rendered)}
-    if any(map(exposing.is_port, rendered["dependents"])):
+    if any(map(tool_services.is_port, rendered["dependents"])):
         notes[OPENS_PORTS] = "true"
     if rendered.get("queue"):
         notes[QUEUE] = rendered["queue"]
@@ -190,7 +190,7 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
             # An adapter may have said how the job owns it.
             "ownerReferences": [said_owner | (said.get("ownerReferences") or [{}])[0]],
         }
-        exposing.select(each, {labels.WORKLOAD: ref.workload})
+        tool_services.select(each, {labels.WORKLOAD: ref.workload})
     return made
 
 
@@ -226,7 +226,7 @@ def _pods(
     submission: Submission,
     kind: JobKind,
     gpu: str,
-    asked: Mapping[str, Wishes],
+    asked: Mapping[str, SchedulingRequest],
     node_type: str,
 ) -> dict[str, Object]:
     """The pod template of each role."""
@@ -346,7 +346,7 @@ def _starts_server(spec: ReplicaSpec) -> bool:
 
 
 def _of_kind(
-    submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]
+    submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, SchedulingRequest]
 ) -> Object:
     """What only one kind of job has."""
     match submission.framework:
@@ -375,7 +375,7 @@ def _gang(
     submission: Submission,
     kind: JobKind,
     pods: Mapping[str, Object],
-    asked: Mapping[str, Wishes],
+    asked: Mapping[str, SchedulingRequest],
 ) -> Gang:
     return Gang(
         name=submission.name,

@@ -6,7 +6,7 @@ https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gangline.drivers import fetching
+from gangline.drivers import git_fetch
 from gangline.spec.data import (
     AWS,
     S3,
@@ -100,13 +100,13 @@ _MADE: Mapping[str, Callable[[Any], tuple[Object, Object]]] = {
 def _fetching(volume: str, item: Git) -> Object:
     """The container that clones ``item`` into ``volume`` before the main one starts."""
     wanted = [item.repository, item.branch or "", item.revision or ""]
-    given = {**fetching.GIT, "HOME": "/tmp"}  # noqa: S108
+    given = {**git_fetch.GIT, "HOME": "/tmp"}  # noqa: S108
     secret = item.secret_ref.model_dump(by_alias=True, exclude_none=True) if item.secret_ref else {}
-    login = [_from_secret(*one) for one in fetching.login_of(secret)]
+    login = [_from_secret(*one) for one in git_fetch.login_of(secret)]
     return {
         "name": f"fetch-{item.name}",
         "image": GIT_IMAGE,
-        "command": ["sh", "-ec", fetching.CLONE, "fetch", *wanted, f"{_FETCHED}/{_WORKTREE}"],
+        "command": ["sh", "-ec", git_fetch.CLONE, "fetch", *wanted, f"{_FETCHED}/{_WORKTREE}"],
         "env": [*({"name": name, "value": value} for name, value in given.items()), *login],
         "volumeMounts": [{"name": volume, "mountPath": _FETCHED}],
     }

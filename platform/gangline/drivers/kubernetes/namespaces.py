@@ -13,7 +13,7 @@ from gangline.drivers.base import Busy, Refused, Result
 
 from . import errors, labels
 from .client import Answer, Client
-from .connecting import dated
+from .connection_steps import dated
 from .permissions import PROJECT_ROLE, RBAC
 from .resources import NAMESPACES, SELF_REVIEWS, Resource
 
@@ -66,11 +66,11 @@ class Namespaces:
             return _not_known(name)
         return errors.result(answer)
 
-    def rehearse(self, name: str, install: str) -> Answer:
+    def dry_run(self, name: str, install: str) -> Answer:
         """What the cluster would say to the namespace. Makes nothing."""
         return self.client.apply(NAMESPACES, "", name, _namespace(name, install), dry_run=True)
 
-    def rehearse_binding(self, namespace: str, install: str) -> bool:
+    def dry_run_binding(self, namespace: str, install: str) -> bool:
         """Whether the cluster would let Gangline bind itself there. Makes nothing."""
         subject = self._who()
         if not isinstance(subject, dict):

@@ -6,8 +6,8 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .cancellation import Cancellation
 from .client import Answer, Client, Unreachable
-from .wires import Wire
 
 PAGE = 500
 MOST_PAGES = 500
@@ -15,7 +15,10 @@ MOST_PAGES = 500
 
 
 def pages(
-    client: Client, path: str, query: Mapping[str, str | int], wire: Wire | None = None
+    client: Client,
+    path: str,
+    query: Mapping[str, str | int],
+    cancellation: Cancellation | None = None,
 ) -> Iterator[Answer]:
     """The answers to one list, up to the first that is no page: the caller judges each.
 
@@ -23,7 +26,7 @@ def pages(
     """
     page: dict[str, str | int] = {"limit": PAGE, **query}
     for _ in range(MOST_PAGES):
-        answer = client.request("GET", path, query=page, wire=wire)
+        answer = client.request("GET", path, query=page, cancellation=cancellation)
         yield answer
         if not answer.ok:
             return

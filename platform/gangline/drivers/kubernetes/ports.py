@@ -12,7 +12,7 @@ from gangline.drivers.ports import SILENT
 from gangline.drivers.shells import REPLICA_ENDED, STDOUT, Ended, Output
 
 from .exec_line import Line
-from .talking import Talk, pieces
+from .pod_stream import Talk, pieces
 from .wording import cleaned
 
 BYTES, TROUBLE = 0, 1

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from . import discovery, errors, paging
+from .cancellation import Cancellation
 from .client import SILENCE_SECONDS, Answer, Client, Cutter, Unreachable, parsed
 from .resources import Resource
-from .wires import Wire
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Reflector:
         self.lists = 0
         """How often everything was listed."""
         self._stop = threading.Event()
-        self._wire = Wire()
+        self._wire = Cancellation()
         self._version = ""
         self._listed_at = float("inf")
         self._list_due = 0.0
@@ -175,7 +175,9 @@ class Reflector:
         refused: Answer | None = None
         self._heard_at = began
         path = self.resource.path(self.namespace)
-        stream = self.client.stream(path, query=query, silence=SILENCE_SECONDS, wire=self._wire)
+        stream = self.client.stream(
+            path, query=query, silence=SILENCE_SECONDS, cancellation=self._wire
+        )
         try:
             with stream as (status, pieces):
                 if status != 200:

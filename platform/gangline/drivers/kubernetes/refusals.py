@@ -20,7 +20,7 @@ from gangline.spec.values import item_label
 from gangline.spec.words import lowered
 from gangline.spec.workload import SPEC, ReplicaSpec
 
-from . import errors, exposing, mapping, quantities, volumes, wording
+from . import errors, mapping, quantities, tool_services, volumes, wording
 from .client import Answer
 from .kinds import kind_of
 from .mapping import Place
@@ -143,7 +143,7 @@ def _item(
 
 def _of_claim(submission: Submission, claim: Mapping[str, Any], place: list[str]) -> Problem | None:
     """The volume that a claim beside the job is made for, whatever is said of the claim."""
-    if found := exposing.at(submission, claim):
+    if found := tool_services.at(submission, claim):
         role, path, index = found
         items = json_at(_spec(submission, role), path)
         attribute = {"Ingress": "url"}.get(claim["kind"], "external" if path == "ports" else "name")

@@ -25,10 +25,10 @@ from . import deadlines, errors
 from .client import Client, Doubt, parsed, understood
 from .exec_line import CLOSE, RESIZE, STATUS, V4, Line, NotOpened, opened
 from .objects import Objects
+from .pod_stream import Talk, pieces
 from .pods import Pod
 from .ports import KubernetesConnection
 from .resources import PODS
-from .talking import Talk, pieces
 from .wording import cleaned
 
 T = TypeVar("T")

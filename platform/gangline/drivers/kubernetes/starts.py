@@ -3,7 +3,7 @@
 from gangline.drivers import horovod
 from gangline.drivers.base import Submission
 from gangline.spec.frameworks import GangRole
-from gangline.spec.launching import launched
+from gangline.spec.launcher_commands import launched
 from gangline.spec.types import split_command
 
 from .kinds import JobKind

@@ -10,7 +10,7 @@ from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, framework_of
 from gangline.spec.gpus import MEMORY, PORTION
-from gangline.spec.launching import (
+from gangline.spec.launcher_commands import (
     LAUNCH_EXAMPLE,
     LAUNCHER_CHOICES,
     PROGRAM_EXAMPLE,

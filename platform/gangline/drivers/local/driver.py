@@ -17,6 +17,7 @@ from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
+    DryRunResult,
     Kept,
     KeptObject,
     LogChunk,
@@ -25,7 +26,6 @@ from gangline.drivers.base import (
     ObservedState,
     OwnedObject,
     Refused,
-    Rehearsal,
     Result,
     Submission,
     TellTrouble,
@@ -47,22 +47,22 @@ from gangline.spec.problems import Advice, Problem, Role
 from . import (
     capacity,
     check,
-    guidance,
+    dry_run,
+    field_hints,
     mounts,
-    observing,
-    planning,
+    observation,
+    plan_builder,
     ports,
-    rehearsing,
     rendering,
     results,
     sandbox,
     scripts,
     shells,
-    watching,
+    watcher,
 )
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
 from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
-from .shim import ending, files, tree
+from .shim import files, gang_end, tree
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 LAUNCH_SECONDS = 20
@@ -169,7 +169,7 @@ class LocalDriver:
         launcher: str = "",
         facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
-        return guidance.field_notes(
+        return field_hints.field_notes(
             framework=framework,
             role=role,
             has_own_master=has_own_master,
@@ -182,13 +182,13 @@ class LocalDriver:
     def render(self, submission: Submission) -> dict[str, Any]:
         return rendering.render(submission)
 
-    def rehearse(self, ref: AttemptRef) -> Rehearsal:
-        return rehearsing.rehearse(ref.rendered, self.data_dir, self._runtimes())
+    def dry_run(self, ref: AttemptRef) -> DryRunResult:
+        return dry_run.dry_run(ref.rendered, self.data_dir, self._runtimes())
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:
             folder = self._folder(ref)
-            seen = observing.observe(folder, self.boot_id())
+            seen = observation.observe(folder, self.boot_id())
             if seen.state is ObservedState.TERMINATING:
                 # However the end began: nothing else comes by once a supervisor hangs.
                 self._end_stubborn(folder, ref)
@@ -225,8 +225,8 @@ class LocalDriver:
                 continue
             if plan is None or plan["install"] != install:
                 continue
-            if observing.live_replicas(folder, plan, boot):
-                ref = planning.ref_of(plan)
+            if observation.live_replicas(folder, plan, boot):
+                ref = plan_builder.ref_of(plan)
                 found.append(OwnedObject(ref, "run", gpus=sum(len(p.gpus) for p in ref.placement)))
         return found
 
@@ -279,7 +279,7 @@ class LocalDriver:
         def look(folder: RunFolder) -> Observation:
             return self.observe(AttemptRef(install, folder.workload, folder.attempt, name=""))
 
-        return watching.watch(self.data_dir, owns, look, all_told)
+        return watcher.watch(self.data_dir, owns, look, all_told)
 
     def silent_for(self) -> float | None:
         return None
@@ -290,7 +290,7 @@ class LocalDriver:
         except BadName:
             return LogChunk(b"", 0, end=True)
         # Whether it has ended is asked first: what it wrote until then is read below.
-        ended = not observing.may_write(folder, name, self.boot_id())
+        ended = not observation.may_write(folder, name, self.boot_id())
         return store.read(folder.logs / name, offset, limit, ended=ended)
 
     def open_shell(
@@ -304,7 +304,7 @@ class LocalDriver:
         def has_ended() -> bool:
             if folder.exit(name) is not None or folder.started(name) is None:
                 return True
-            return not observing.is_live(folder.claim(name), self.boot_id())
+            return not observation.is_live(folder.claim(name), self.boot_id())
 
         return shells.visit(folder, name, request, has_ended)
 
@@ -316,7 +316,7 @@ class LocalDriver:
         except (BadName, files.UnusablePlan):
             return Refused(REPLICA_ENDED)
         claim = folder.claim(name)
-        if claim is None or not observing.is_live(claim, self.boot_id()):
+        if claim is None or not observation.is_live(claim, self.boot_id()):
             return Refused(REPLICA_ENDED)
         return ports.connect([one.pid for one in tree.descendants(int(claim["pid"]))], port)
 
@@ -349,14 +349,14 @@ class LocalDriver:
                 native = self.render(ref.submission)
             site = self._site()
             try:
-                plan = planning.build(site, ref, native)
-            except planning.CannotPlan as problem:
+                plan = plan_builder.build(site, ref, native)
+            except plan_builder.CannotPlan as problem:
                 return Refused(str(problem), problem.problems)
-            planning.prepare_work(site, folder, plan)
+            plan_builder.prepare_work(site, folder, plan)
             folder.write_plan(plan)
-        if missing := planning.lacking(plan, ref.secrets):
+        if missing := plan_builder.lacking(plan, ref.secrets):
             return Refused(missing)
-        return self._launch(folder, planning.late_of(plan, ref.secrets))
+        return self._launch(folder, plan_builder.late_of(plan, ref.secrets))
 
     def _launch(self, folder: RunFolder, late: Mapping[str, Mapping[str, str]]) -> Result:
         """``late`` are variables by replica: they go through a pipe, and onto no disk."""
@@ -379,13 +379,13 @@ class LocalDriver:
         return NotYet()
 
     def _suspend(self, ref: AttemptRef) -> Result:
-        return self._end(self._folder(ref), ending.STOP, ref)
+        return self._end(self._folder(ref), gang_end.STOP, ref)
 
     def _delete(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)
         # Cancel first, read claims afterwards: a shim does it the other way round (R7a).
         folder.cancel()
-        ended = self._end(folder, ending.DELETE, ref)
+        ended = self._end(folder, gang_end.DELETE, ref)
         if not isinstance(ended, Done) or ref.goes_on:
             return ended
         kept = mounts.kept_folder(self.data_dir, folder.workload)
@@ -395,14 +395,14 @@ class LocalDriver:
         try:
             plan = folder.plan()
         except files.UnusablePlan:
-            plan = planning.from_claims(ref, folder.claimed())
+            plan = plan_builder.from_claims(ref, folder.claimed())
         if plan is None:
             return Done()
         boot = self.boot_id()
         exits = [folder.exit(str(replica["name"])) for replica in plan["replicas"]]
-        live = observing.live_replicas(folder, plan, boot)
+        live = observation.live_replicas(folder, plan, boot)
         if None in exits:
-            ending.request(str(folder.ctl), cause=cause, grace=float(ref.grace_seconds))
+            gang_end.request(str(folder.ctl), cause=cause, grace=float(ref.grace_seconds))
         if live:
             self._end_stubborn(folder, ref)
             return NotYet()
@@ -419,17 +419,17 @@ class LocalDriver:
             return
         for name in folder.claimed():
             claim = folder.claim(name)
-            is_live = observing.is_live(claim, self.boot_id())
+            is_live = observation.is_live(claim, self.boot_id())
             if claim is None or not is_live or folder.exit(name) is not None:
                 continue
             shim = tree.Process(int(claim["pid"]), int(claim["start_time"]))
             below = tree.descendants(shim.pid)
             for process in (shim, *below):
                 tree.send(process, signal.SIGKILL)
-            tree.kill_marked(planning.mark_of(ref, name))
+            tree.kill_marked(plan_builder.mark_of(ref, name))
 
-    def _site(self) -> planning.Site:
-        return planning.Site(
+    def _site(self) -> plan_builder.Site:
+        return plan_builder.Site(
             places=self._places(),
             runtimes=self._runtimes(),
             limits=self.options.log_limits,
@@ -463,7 +463,7 @@ class LocalDriver:
         """What to put before a runtime's interpreter: workloads may have written its packages."""
         if not self._is_sandboxed():
             return []
-        shown = planning.readable(self._site(), python)
+        shown = plan_builder.readable(self._site(), python)
         return [*sandbox.prefix(self._places(), cwd="/", readable=shown), "--"]
 
     def _folder_problem(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gangline.drivers.horovod import meeting_variables, rank_variables
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, interfaces, key_value_store, role_of
-from gangline.spec.launching import GLOO
+from gangline.spec.launcher_commands import GLOO
 
 WORKER = "worker"
 INTERFACE = "lo"

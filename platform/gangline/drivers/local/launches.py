@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers import horovod
-from gangline.spec.launching import GLOO, launched
+from gangline.spec.launcher_commands import GLOO, launched
 
 from .expansion import expand
 from .frameworks import HOST_NAME, INTERFACE, WORKER

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gangline.drivers import fetching
+from gangline.drivers import git_fetch
 from gangline.drivers.base import Submission
 from gangline.spec.data import AWS
 from gangline.spec.problems import Problem, Role
@@ -273,9 +273,9 @@ class Replica:
     def _clone(self, item: Mapping[str, Any]) -> dict[str, Any]:
         wanted = [item["repository"], item.get("branch", ""), item.get("revision", "")]
         into = self._own("git", item)
-        line = ["/bin/sh", "-ec", fetching.CLONE, "fetch", *wanted, str(into)]
-        late = fetching.login_of(item.get("secretRef") or {})
-        return self._step(f"The repository {item['repository']}", line, into, fetching.GIT, late)
+        line = ["/bin/sh", "-ec", git_fetch.CLONE, "fetch", *wanted, str(into)]
+        late = git_fetch.login_of(item.get("secretRef") or {})
+        return self._step(f"The repository {item['repository']}", line, into, git_fetch.GIT, late)
 
     def _download(self, item: Mapping[str, Any]) -> dict[str, Any]:
         into = self._own("s3", item)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
-from gangline.drivers.leading import led
+from gangline.drivers.launcher_parent import led
 from gangline.drivers.mapping import Table, To, apply, late_variables, pairs, paths, plain_variables
 from gangline.spec.base import SpecModel
 from gangline.spec.catalogue import catalogue

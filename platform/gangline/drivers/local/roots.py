@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gangline.lib.problems import Problem
 
-from .guidance import OWN_TMP, folders
+from .field_hints import OWN_TMP, folders
 from .sandbox import PRIVATE, Places
 
 KERNEL = tuple(map(Path, ("/proc", "/sys", "/dev")))

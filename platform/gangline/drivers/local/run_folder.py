@@ -10,7 +10,7 @@ from typing import Any
 
 from gangline.spec.frameworks import ROLE_NAMES
 
-from .shim import ending, files
+from .shim import files, gang_end
 
 _WORKLOAD = re.compile(r"[0-9A-Za-z](?:[-0-9A-Za-z]{0,62}[0-9A-Za-z])?")
 _REPLICA = re.compile(rf"(?:{'|'.join(ROLE_NAMES)})-(?:0|[1-9][0-9]{{0,4}})")
@@ -83,7 +83,7 @@ class RunFolder:
         return files.read_json(str(self.ctl / "exits" / replica))
 
     def end(self) -> dict[str, Any] | None:
-        return ending.read(str(self.ctl))
+        return gang_end.read(str(self.ctl))
 
     @property
     def is_cancelled(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from gangline.drivers import facts
 from gangline.spec.frameworks import FRAMEWORKS, PROGRAMS
-from gangline.spec.launching import GLOO, HOROVODRUN, MPIRUN, SRUN
+from gangline.spec.launcher_commands import GLOO, HOROVODRUN, MPIRUN, SRUN
 
 SCHEME = "local://"
 SYSTEM_PYTHON = Path("/usr/bin/python3")

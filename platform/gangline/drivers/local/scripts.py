@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gangline.drivers.base import Submission
-from gangline.spec.launching import runs
+from gangline.spec.launcher_commands import runs
 from gangline.spec.problems import Advice, Role
 from gangline.spec.types import split_command
 from gangline.spec.workload import ReplicaSpec

@@ -11,13 +11,13 @@ from gangline.drivers.piped import PipedShell, resize_terminal
 from gangline.drivers.shells import REPLICA_ENDED, Ended, ShellRequest
 
 from .run_folder import RunFolder
-from .shim import visiting, words
+from .shim import visitors, words
 
 TOO_OLD = (
     "It was started by an earlier version of Gangline, which nobody can enter."
     " Stop it and start it again."
 )
-ANSWER_SECONDS = 2 * visiting.PATIENCE
+ANSWER_SECONDS = 2 * visitors.PATIENCE
 
 
 class _Said(OSError):
@@ -86,7 +86,7 @@ def _knock(line: socket.socket, folder: RunFolder, name: str) -> None:
 
 
 def _answer(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    data, fds, _, _ = socket.recv_fds(line, visiting.LONGEST, 3)
+    data, fds, _, _ = socket.recv_fds(line, visitors.LONGEST, 3)
     if not data:
         raise ConnectionError
     return json.loads(data), fds

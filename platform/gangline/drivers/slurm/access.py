@@ -8,7 +8,7 @@ LOCAL, SSH = "local", "ssh"
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterCredentials:
     """``key`` is a private key in OpenSSH's own form; ``public`` the line for authorized_keys."""
 
     way: str = LOCAL
@@ -24,5 +24,5 @@ class Access:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Access":
+    def from_json(cls, stored: Mapping[str, Any]) -> "ClusterCredentials":
         return cls(**stored)

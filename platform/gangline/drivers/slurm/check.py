@@ -9,7 +9,7 @@ from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec import lengths
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
-from gangline.spec.launching import (
+from gangline.spec.launcher_commands import (
     LAUNCH_EXAMPLE,
     PROGRAM_EXAMPLE,
     choice_problems,
@@ -23,7 +23,7 @@ from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from . import containers, data_checks
-from .guidance import no_launcher
+from .field_hints import no_launcher
 from .rendering import NO_DEFAULTS, PARTITION, Defaults
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gangline.drivers.piped import PipedShell
 
-from .entering import TERM, Visit, of_this_machine
+from .login_terminal import TERM, Visit, of_this_machine
 
 CALL_SECONDS = 25.0
 """For one program, so that a slow controller costs no more than one pass."""

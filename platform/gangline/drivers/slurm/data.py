@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gangline.drivers import fetching
+from gangline.drivers import git_fetch
 from gangline.spec.base import SpecModel
 from gangline.spec.data import AWS
 
@@ -108,7 +108,7 @@ def logins(part: Mapping[str, Any]) -> Iterator[tuple[str, list[list[str]]]]:
     """Path of the file for each login, and variable, credential and key of what is in it."""
     for kind, item in _each(part):
         path = f"secrets/fetch-{part['role']}-{item['name']}"
-        if kind == "git" and (login := fetching.login_of(item.get("secretRef") or {})):
+        if kind == "git" and (login := git_fetch.login_of(item.get("secretRef") or {})):
             yield path, login
         elif kind == "s3" and (secret := item.get("accessKeySecret")):
             key_id = item.get("secretKeyOfAccessKeyId") or "AccessKeyId"
@@ -153,8 +153,8 @@ FETCH = rf"""mounted() {{
 }}
 clone() {{
   command -v git > /dev/null || {{ echo "There is no git on this node." >&2; return 1; }}
-  export {" ".join(f"{name}={quoted(value)}" for name, value in fetching.GIT.items())}
-  sh -ec {quoted(fetching.CLONE)} fetch "$@"
+  export {" ".join(f"{name}={quoted(value)}" for name, value in git_fetch.GIT.items())}
+  sh -ec {quoted(git_fetch.CLONE)} fetch "$@"
 }}
 bucket() {{
   if command -v rclone > /dev/null; then

@@ -14,12 +14,12 @@ from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
+    DryRunResult,
     LogChunk,
     Observation,
     ObservedState,
     OwnedObject,
     Refused,
-    Rehearsal,
     Result,
     Submission,
     TellTrouble,
@@ -37,23 +37,23 @@ from gangline.spec.problems import Advice, Problem, Role
 from . import (
     accounts,
     check,
+    dry_run,
     effects,
-    guidance,
+    field_hints,
     logs,
     looks,
     mapping,
-    observing,
+    observation,
     others,
-    probing,
-    rehearsing,
+    probe,
     rendering,
     results,
 )
 from .commands import NoAnswer, Programs
 from .looks import Key, Seen
-from .sampling import Sampled
+from .samples import Sampled
 from .shells import Visiting
-from .watching import Watch
+from .watcher import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class SlurmDriver:
 
     def probe(self) -> Health:
         modules = self.options.defaults.modules
-        return probing.probe(self.programs, self.options.folder, modules=modules)
+        return probe.probe(self.programs, self.options.folder, modules=modules)
 
     def capacity(self) -> Capacity | None:
         return self.probe().capacity
@@ -112,7 +112,7 @@ class SlurmDriver:
         launcher: str = "",
         facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
-        return guidance.field_notes(
+        return field_hints.field_notes(
             framework=framework,
             role=role,
             has_own_master=has_own_master,
@@ -124,8 +124,8 @@ class SlurmDriver:
     def render(self, submission: Submission) -> dict[str, Any]:
         return rendering.render(submission, self.options.defaults)
 
-    def rehearse(self, ref: AttemptRef) -> Rehearsal:
-        return rehearsing.rehearse(self.programs, ref)
+    def dry_run(self, ref: AttemptRef) -> DryRunResult:
+        return dry_run.dry_run(self.programs, ref)
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:
@@ -134,7 +134,7 @@ class SlurmDriver:
                 self._effects.cancel(here)
             if here.is_again and here.stop is None:
                 self._effects.requeued(here)
-            return observing.observe(here)
+            return observation.observe(here)
         except NoAnswer as why:
             return Observation(
                 ref.workload, ref.attempt, ObservedState.UNKNOWN, str(why), is_cut_off=True
@@ -234,8 +234,8 @@ class SlurmDriver:
             self._watched.nudge()
         return result
 
-    def _look(self, ref: AttemptRef) -> observing.Attempt:
-        return observing.attempt(ref, self._seen(ref.install, [ref]))
+    def _look(self, ref: AttemptRef) -> observation.Attempt:
+        return observation.attempt(ref, self._seen(ref.install, [ref]))
 
     def _watched_over(self, install: str, refs: Sequence[AttemptRef]) -> Seen:
         """A look of the watch, which brings what replicas use as well."""
@@ -243,7 +243,7 @@ class SlurmDriver:
         self._sampled.take(seen)
         return seen
 
-    def _collect(self, attempts: Sequence[observing.Attempt]) -> None:
+    def _collect(self, attempts: Sequence[observation.Attempt]) -> None:
         self._collector.collect(attempts)
         self._sampled.forget(accounts.key_of(here.ref) for here in attempts if not here.is_live)
 

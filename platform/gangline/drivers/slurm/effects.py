@@ -22,7 +22,7 @@ from gangline.spec.problems import Problem
 
 from . import data, looks, rendering, script, sealed
 from .commands import Answer, NoAnswer, Programs, here, plain, quoted
-from .observing import Attempt
+from .observation import Attempt
 
 _BUSY = "temporarily unable to accept job"
 _DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes were transmitted")

@@ -7,12 +7,12 @@ from pydantic import AfterValidator, Field
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from gangline.drivers.addresses import Reach, is_host
+from gangline.drivers.addresses import AllowedAddresses, is_host
 from gangline.drivers.kind import Admission, Settings, Way
 from gangline.lib.problems import Problem
 from gangline.spec.slurm import TOKEN, module_problem
 
-from .access import LOCAL, SSH, Access
+from .access import LOCAL, SSH, ClusterCredentials
 from .commands import NoAnswer
 
 FOLDER = "~/gangline"
@@ -161,10 +161,10 @@ def ways() -> tuple[Way, ...]:
     )
 
 
-def admit(given: SlurmCredential, reach: Reach) -> Admission:
+def admit(given: SlurmCredential, reach: AllowedAddresses) -> Admission:
     """Judge it whole. Without a host key the node is asked for the one that it shows."""
     if given.way == LOCAL:
-        return Admission(Access())
+        return Admission(ClusterCredentials())
     if given.way != SSH:
         return Admission(problems=(Problem("way", "way", {"accepted": f"{SSH}, {LOCAL}"}),))
     # Only whoever has a login node loads asyncssh, which takes long at every start.
@@ -191,7 +191,9 @@ def admit(given: SlurmCredential, reach: Reach) -> Admission:
             host_key = ssh.wait_for(look, ssh.CONNECT_SECONDS + 2)
         except NoAnswer as why:
             return Admission(problems=(Problem("unreachable", "host", {"said": str(why)}),))
-    return Admission(Access(SSH, given.host, given.port, given.user, key, public, host_key))
+    return Admission(
+        ClusterCredentials(SSH, given.host, given.port, given.user, key, public, host_key)
+    )
 
 
 def _problem(path: str, message: str, accepted: str) -> Problem:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.checks import Tell, tell_nobody
 from gangline.drivers.facts import Facts, Health
@@ -18,8 +18,8 @@ from gangline.drivers.kind import (
     Way,
 )
 
-from . import intake, mapping, probing, script
-from .access import LOCAL, Access
+from . import intake, mapping, probe, script
+from .access import LOCAL, ClusterCredentials
 from .commands import Commands, LocalCommands, Programs
 from .driver import Options, SlurmDriver
 from .intake import SlurmConnection, SlurmCredential
@@ -39,8 +39,8 @@ class Slurm(ClusterKind):
     figures_note = "Network figures are those of the whole node, whatever else runs on it."
     native_word = "Batch script"
     native_ending = "sh"
-    check_names = probing.NAMES
-    required = probing.REQUIRED
+    check_names = probe.NAMES
+    required = probe.REQUIRED
     good_to_know = (
         "Jobs run as the account that submits them. Slurm decides when they start; they go on when"
         " Gangline is away."
@@ -49,7 +49,7 @@ class Slurm(ClusterKind):
     def open(
         self,
         connection: SlurmConnection,
-        access: Access,
+        access: ClusterCredentials,
         *,
         site: Site,
         facts: Facts,
@@ -67,7 +67,7 @@ class Slurm(ClusterKind):
     def check(
         self,
         connection: SlurmConnection,
-        access: Access,
+        access: ClusterCredentials,
         *,
         site: Site,
         host_id: str,
@@ -76,7 +76,7 @@ class Slurm(ClusterKind):
         programs = _programs(connection, access, site)
         try:
             modules = connection.modules.split()
-            return probing.probe(
+            return probe.probe(
                 programs, connection.folder, tell, public=access.public, modules=modules
             )
         finally:
@@ -88,7 +88,7 @@ class Slurm(ClusterKind):
     def admit(self, given: SlurmCredential, site: Site, now: datetime) -> Admission:
         return intake.admit(given, _reach(site))
 
-    def identity(self, access: Access) -> Identity:
+    def identity(self, access: ClusterCredentials) -> Identity:
         if access.way == LOCAL:
             return Identity(LOCAL, server="this machine")
         from . import keys
@@ -100,11 +100,11 @@ class Slurm(ClusterKind):
             server=f"{access.host}:{access.port}",
         )
 
-    def as_json(self, access: Access) -> Mapping[str, Any]:
+    def as_json(self, access: ClusterCredentials) -> Mapping[str, Any]:
         return access.as_json()
 
-    def from_json(self, stored: Mapping[str, Any]) -> Access:
-        return Access.from_json(stored)
+    def from_json(self, stored: Mapping[str, Any]) -> ClusterCredentials:
+        return ClusterCredentials.from_json(stored)
 
     def queue_problem(
         self, connection: SlurmConnection, facts: Facts, *, namespace: str, queue: str
@@ -132,12 +132,12 @@ class Slurm(ClusterKind):
         return None
 
 
-def _programs(connection: SlurmConnection, access: Access, site: Site) -> Programs:
+def _programs(connection: SlurmConnection, access: ClusterCredentials, site: Site) -> Programs:
     commands = LocalCommands() if access.way == LOCAL else _by_ssh(access, _reach(site))
     return Programs(commands, config=connection.config, folder=connection.programs)
 
 
-def _by_ssh(access: Access, reach: Reach) -> Commands:
+def _by_ssh(access: ClusterCredentials, reach: AllowedAddresses) -> Commands:
     from .ssh import SshCommands  # with asyncssh, which every start would load
 
     return SshCommands(access, reach)
@@ -153,9 +153,9 @@ def _defaults(connection: SlurmConnection) -> Defaults:
     )
 
 
-def _reach(site: Site) -> Reach:
+def _reach(site: Site) -> AllowedAddresses:
     """Where login nodes may be, as this installation has it."""
-    return Reach(site.networks, site.own)
+    return AllowedAddresses(site.networks, site.own)
 
 
 SLURM = Slurm()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers import horovod
-from gangline.spec.launching import GLOO, SRUN, launched
+from gangline.spec.launcher_commands import GLOO, SRUN, launched
 
 HOSTFILE = "$(GANGLINE_HOSTFILE)"
 _RANK = """\

@@ -16,7 +16,7 @@ from gangline.spec.frameworks import ROLE_NAMES
 from . import looks
 from .commands import NoAnswer, Programs, quoted
 from .looks import Key
-from .observing import Attempt
+from .observation import Attempt
 from .totals import Totals
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers.base import Part, Submission
-from gangline.drivers.leading import led
+from gangline.drivers.launcher_parent import led
 from gangline.drivers.mapping import apply, late_variables
 from gangline.spec import batch
 from gangline.spec.frameworks import framework_of, places, role_of

@@ -22,8 +22,8 @@ from gangline.drivers.shells import REPLICA_ENDED, ShellRequest
 
 from . import accounts, looks, rendering
 from .commands import NoAnswer, Programs, here, quoted
-from .entering import Visit
-from .observing import Attempt, observe
+from .login_terminal import Visit
+from .observation import Attempt, observe
 
 NOT_RUNNING = "The pod does not run yet."
 SUSPICIOUS = frozenset({1, 9, 15, 129, 137, 143})

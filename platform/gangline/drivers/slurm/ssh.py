@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 import asyncssh
 
-from gangline.drivers.addresses import AddressRefused, Reach
+from gangline.drivers.addresses import AddressRefused, AllowedAddresses
 from gangline.drivers.piped import PipedShell
 
-from .access import Access
+from .access import ClusterCredentials
 from .commands import CALL_SECONDS, SHELL, Answer, LoginRefused, NoAnswer, quoted, whole
-from .entering import Visit, by_ssh
+from .login_terminal import Visit, by_ssh
 
 T = TypeVar("T")
 SESSIONS, MOST_VISITS = 4, 6
@@ -57,7 +57,7 @@ def wait_for(work: Coroutine[Any, Any, T], seconds: float) -> T:
 class SshCommands:
     """See `Commands`."""
 
-    def __init__(self, access: Access, reach: Reach) -> None:
+    def __init__(self, access: ClusterCredentials, reach: AllowedAddresses) -> None:
         self.access, self.reach = access, reach
         self._connection: asyncssh.SSHClientConnection | None = None
         self._process = os.getpid()
@@ -169,7 +169,7 @@ class SshCommands:
             raise NoAnswer(f"{access.host} does not answer: {_why(away)}.") from away
 
 
-async def vetted(host: str, port: int, reach: Reach) -> list[str]:
+async def vetted(host: str, port: int, reach: AllowedAddresses) -> list[str]:
     """The addresses of a host, all of them allowed. Raises NoAnswer."""
     try:
         return await asyncio.to_thread(reach.vetted, host, port)
@@ -177,7 +177,7 @@ async def vetted(host: str, port: int, reach: Reach) -> list[str]:
         raise NoAnswer(str(why)) from why
 
 
-async def shown_host_key(host: str, port: int, reach: Reach) -> str:
+async def shown_host_key(host: str, port: int, reach: AllowedAddresses) -> str:
     """The host key that a server shows now, as a line. Raises NoAnswer."""
     found = await vetted(host, port, reach)
     try:

@@ -13,7 +13,7 @@ from gangline.drivers.metrics.accounted import Accounted, keep, kept
 from .accounts import key_of
 from .commands import Programs
 from .looks import job_name
-from .observing import Attempt
+from .observation import Attempt
 
 FORMAT = "JobID,JobName,End,TotalCPU,MaxRSS,MaxRSSNode"
 _OLDEST = "now-30days"

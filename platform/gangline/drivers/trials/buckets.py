@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from minio import Minio
 from minio.error import InvalidResponseError, S3Error, ServerError
 
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.checks import State
 
 from .places import Bucket, Failed, Outcome, found
@@ -26,7 +26,7 @@ _REFUSALS = frozenset(
 """Codes with which servers of several makers turn a key away, whatever their status."""
 
 
-def tried(place: Bucket, reach: Reach) -> Outcome:
+def tried(place: Bucket, reach: AllowedAddresses) -> Outcome:
     address = urlsplit(place.service)
     server = address.netloc
     client = Minio(

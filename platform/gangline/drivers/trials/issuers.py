@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import urllib3
 
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.checks import State
 
 from .places import Failed, Issuer, Outcome, found
@@ -18,7 +18,7 @@ ASYMMETRIC = ("RS", "PS", "ES", "EdDSA")
 _ACCEPT = {"Accept": "application/json"}
 
 
-def tried(place: Issuer, reach: Reach) -> Outcome:
+def tried(place: Issuer, reach: AllowedAddresses) -> Outcome:
     """Read the description and the keys, as signing in does. Raises Failed."""
     server = host_of(place.url)
     connections = pool(reach)

@@ -5,7 +5,7 @@ import resource
 import sys
 
 from gangline.drivers import addresses
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 
 from . import repositories
 from .places import Bucket, Failed, Issuer, Outcome, Place, Repository, unpacked
@@ -15,7 +15,7 @@ MOST_MEMORY = 1 << 30
 MOST_SECONDS = 10
 
 
-def tried(place: Place, reach: Reach) -> Outcome:
+def tried(place: Place, reach: AllowedAddresses) -> Outcome:
     """Reach the place as it would be reached later, and say how that went."""
     server = getattr(place, "url", "") or getattr(place, "service", "")
     try:
@@ -55,7 +55,7 @@ def main() -> None:
         resource.setrlimit(what, (most, most))
     given = json.load(sys.stdin)
     own = tuple((host, port) for host, port in given["own"])
-    reach = Reach(addresses.networks(given["admitted"]), own)
+    reach = AllowedAddresses(addresses.networks(given["admitted"]), own)
     json.dump(tried(unpacked(given["place"]), reach).as_json(), sys.stdout)
 
 

@@ -12,7 +12,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 import urllib3
 
-from gangline.drivers.addresses import Reach
+from gangline.drivers.addresses import AllowedAddresses
 from gangline.drivers.checks import State
 
 from .places import Failed, Outcome, Registry, found
@@ -27,7 +27,7 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 """https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests"""
 
 
-def tried(place: Registry, reach: Reach) -> Outcome:
+def tried(place: Registry, reach: AllowedAddresses) -> Outcome:
     root = _root(place.url)
     server, connections = host_of(root), pool(reach)
     wanted = root if place.lists is None else urljoin(root, f"{_listed(place.lists)}?n={PAGE}")

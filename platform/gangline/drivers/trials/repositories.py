@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import urllib3
 
-from gangline.drivers.addresses import Reach, dial, is_host
+from gangline.drivers.addresses import AllowedAddresses, dial, is_host
 from gangline.drivers.checks import State
 
 from .places import Failed, Outcome, Repository, found
@@ -28,7 +28,7 @@ FLUSH = b"0000"
 NOWHERE = subprocess.DEVNULL
 
 
-def tried(place: Repository, reach: Reach) -> Outcome:
+def tried(place: Repository, reach: AllowedAddresses) -> Outcome:
     is_web = urlsplit(place.url).scheme in ("http", "https")
     listed = _by_http(place, reach) if is_web else _by_ssh(place, reach)
     refs = dict(listed)
@@ -49,7 +49,7 @@ def tried(place: Repository, reach: Reach) -> Outcome:
     return found("repository")
 
 
-def _by_http(place: Repository, reach: Reach) -> Iterator[tuple[str, str]]:
+def _by_http(place: Repository, reach: AllowedAddresses) -> Iterator[tuple[str, str]]:
     url = f"{place.url.rstrip('/')}/info/refs?service={SERVICE}"
     server, connections = host_of(url), pool(reach)
     headers = {"User-Agent": _AGENT}
@@ -75,7 +75,7 @@ def _by_http(place: Repository, reach: Reach) -> Iterator[tuple[str, str]]:
     return _refs(answer.body, server)
 
 
-def _by_ssh(place: Repository, reach: Reach) -> Iterator[tuple[str, str]]:
+def _by_ssh(place: Repository, reach: AllowedAddresses) -> Iterator[tuple[str, str]]:
     user, server, port, path = _ssh_parts(place.url)
     if not is_host(server):
         raise Failed("no_git", server=server)
@@ -96,7 +96,7 @@ def _ssh_parts(url: str) -> tuple[str, str, int, str]:
 
 
 async def _advertised(
-    place: Repository, reach: Reach, user: str, server: str, port: int, path: str
+    place: Repository, reach: AllowedAddresses, user: str, server: str, port: int, path: str
 ) -> bytes:
     import asyncssh  # half a second that only those wait for who need it
 

@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 import urllib3
 
-from gangline.drivers.addresses import AddressRefused, NameUnknown, Reach, causes, guard
+from gangline.drivers.addresses import AddressRefused, AllowedAddresses, NameUnknown, causes, guard
 
 from .places import Failed
 
@@ -25,7 +25,7 @@ class Answer:
     body: bytes
 
 
-def pool(reach: Reach) -> urllib3.PoolManager:
+def pool(reach: AllowedAddresses) -> urllib3.PoolManager:
     """Connections that go only where ``reach`` allows; an answer that leads on is an answer."""
     made = urllib3.PoolManager(
         retries=urllib3.Retry(False),

@@ -1,9 +1,9 @@
 """What schedules pods on a cluster, each behind one interface."""
 
-from . import lacking
+from . import insufficient_resources
 from .base import Change, Gang, SchedulerAdapter, Waiting
-from .choosing import ADAPTERS, PLAIN, adapter, best, found
 from .room import Room
+from .selection import ADAPTERS, PLAIN, adapter, best, found
 
 __all__ = [
     "ADAPTERS",
@@ -16,5 +16,5 @@ __all__ = [
     "adapter",
     "best",
     "found",
-    "lacking",
+    "insufficient_resources",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 from gangline.drivers.kubernetes import placement, quantities
 from gangline.drivers.kubernetes.wording import sentence
 
-from . import lacking
+from . import insufficient_resources
 from .base import Gang, Object, Suspending, Waiting, condition, keep_pods_together
 
 _VERDICT = re.compile(r"0/([0-9]+) nodes are available: (.*?)(?:\. |\.?\Z)", re.DOTALL)
@@ -84,9 +84,11 @@ def shortage(waiting: Waiting, key: str = "") -> str:
     """What is lacking, if that has been counted; ``key``: on nodes that share its value."""
     if waiting.room is None:
         return ""
-    demands = lacking.unplaced(waiting.job, waiting.pods)
-    short = lacking.shortage(waiting.room, demands)
-    return short or (lacking.within(waiting.room, demands, key)[0] if key and demands else "")
+    demands = insufficient_resources.unplaced(waiting.job, waiting.pods)
+    short = insufficient_resources.shortage(waiting.room, demands)
+    return short or (
+        insufficient_resources.within(waiting.room, demands, key)[0] if key and demands else ""
+    )
 
 
 def verdict(message: str) -> str:

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any
 
-from . import ending, files, tree, words
+from . import files, gang_end, tree, words
 
 INCOMPLETE_AFTER = 10.0
 """Seconds all claims may take; then those who started end again (R7)."""
@@ -19,7 +19,7 @@ class Gang:
     def __init__(self, ctl: str, plan: dict[str, Any], name: str) -> None:
         self.ctl, self.plan, self.name = ctl, plan, name
         self.names = [str(r["name"]) for r in plan["replicas"]]
-        self.failure_grace = min(float(plan["grace"]), ending.FAILURE_GRACE)
+        self.failure_grace = min(float(plan["grace"]), gang_end.FAILURE_GRACE)
         self.pause = 0.2 if plan["ranks"] else 1.0
         """Seconds to the next look: shorter while MPI ranks are awaited."""
         self._awaited = {str(r["rank"]): str(r["name"]) for r in plan["ranks"]}
@@ -27,11 +27,11 @@ class Gang:
 
     def fail(self, reason: str) -> bool:
         """End the gang because this replica failed; False when another one was first."""
-        return self._end(ending.FAILURE, self.name, reason)
+        return self._end(gang_end.FAILURE, self.name, reason)
 
     def fail_for_good(self, reason: str) -> None:
         """As ``fail`` of a replica that has ended: it can wait until the disk has room."""
-        files.once_there_is_room(lambda: self._ask(ending.FAILURE, self.name, reason))
+        files.once_there_is_room(lambda: self._ask(gang_end.FAILURE, self.name, reason))
 
     def look_after_others(self, began: float) -> None:
         """End the gang when it never became whole, or when a neighbour is gone without a word."""
@@ -41,11 +41,11 @@ class Gang:
             if not self._is_complete:
                 if time.time() - began > INCOMPLETE_AFTER:
                     reason = f"{here} of {len(self.names)} processes started."
-                    self._end(ending.INCOMPLETE, "", reason)
+                    self._end(gang_end.INCOMPLETE, "", reason)
                 return
         gone = self._gone_neighbour()
         if gone:
-            self._end(ending.FAILURE, gone, words.DISAPPEARED)
+            self._end(gang_end.FAILURE, gone, words.DISAPPEARED)
             tree.kill_marked(self.plan["marks"][gone])
 
     def is_served(self) -> bool:
@@ -97,6 +97,6 @@ class Gang:
             return False
 
     def _ask(self, cause: str, replica: str, reason: str) -> bool:
-        return ending.request(
+        return gang_end.request(
             self.ctl, cause=cause, grace=self.failure_grace, replica=replica, reason=reason
         )

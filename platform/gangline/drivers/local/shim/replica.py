@@ -10,11 +10,11 @@ from typing import Any
 from gangline.drivers.logs.output import LogWriter
 from gangline.drivers.logs.segments import Limits
 
-from . import command, ending, files, tree, words
+from . import command, files, gang_end, tree, words
 from .gang import Gang
 from .memory import Memory
 from .sampler import Sampler
-from .visiting import Door
+from .visitors import Door
 
 KILL_PAUSE = 0.02
 KILL_PATIENCE = 10.0
@@ -30,7 +30,7 @@ def run(folder: str, plan: dict[str, Any], name: str) -> int:
     if not life.claim():
         return files.LATE
     if life.is_late():
-        life.record(state="Stopped", reason=ending.never_started_because(life.end))
+        life.record(state="Stopped", reason=gang_end.never_started_because(life.end))
         return files.LATE
     try:
         return life.live()
@@ -88,7 +88,7 @@ class _Life:
             self.log.notice(started.reason)
             self.log.close()
             if self.end is not None and started.code == NOT_FETCHED:
-                self.record(state="Stopped", reason=ending.stopped_because(self.end))
+                self.record(state="Stopped", reason=gang_end.stopped_because(self.end))
                 return 0
             self.record(state="Failed", reason=started.reason, code=started.code)
             return 0
@@ -116,16 +116,16 @@ class _Life:
         steps = self.replica.get("fetches")
         if not steps:
             return None
-        from . import fetching
+        from . import arrival
 
-        reason = fetching.fetch(steps, self.log, self._is_told_to_end)
+        reason = arrival.fetch(steps, self.log, self._is_told_to_end)
         return None if reason is None else command.Refusal(NOT_FETCHED, reason)
 
     def _is_told_to_end(self) -> bool:
         if self.asked_to_end:
             self.asked_to_end = False
-            ending.request(
-                self.ctl, cause=ending.SIGNAL, grace=self.plan["grace"], replica=self.name
+            gang_end.request(
+                self.ctl, cause=gang_end.SIGNAL, grace=self.plan["grace"], replica=self.name
             )
         return self._look_for_end()
 
@@ -145,7 +145,7 @@ class _Life:
         self.record(state="Failed", reason=reason)
 
     def _listen(self) -> None:
-        self.bell = ending.EndBell(self.ctl)
+        self.bell = gang_end.EndBell(self.ctl)
         self.wake, wake_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -211,7 +211,7 @@ class _Life:
 
     def _look_for_end(self) -> bool:
         if self.end is None:
-            self.end = ending.read(self.ctl)
+            self.end = gang_end.read(self.ctl)
         return self.end is not None
 
     def _end_when_told(self) -> None:
@@ -308,7 +308,7 @@ class _Life:
             state = "Failed" if self.own_failure else "Stopped"
             return state, self.own_stop, "memory" if self.own_failure else "gang"
         if self.end is not None and self.told_at is not None:
-            return "Stopped", ending.stopped_because(self.end), str(self.end["cause"])
+            return "Stopped", gang_end.stopped_because(self.end), str(self.end["cause"])
         if code == 0:
             return "Succeeded", "", ""
         killed = self.memory.killed_by_kernel()

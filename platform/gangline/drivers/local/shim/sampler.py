@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any
 
-from gangline.drivers.metrics.recording import Rates, Recorder
+from gangline.drivers.metrics.recorder import Rates, Recorder
 
 from . import tree
 

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from gangline.config.env import Env, env
 from gangline.supervisor import banner, first_start, schema
-from gangline.supervisor.listening import CannotListen, is_loopback, listen
+from gangline.supervisor.listener import CannotListen, is_loopback, listen
 from gangline.supervisor.lockfile import AlreadyRunning, LockFile
 
 
