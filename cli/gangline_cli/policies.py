@@ -14,7 +14,7 @@ from .session import output as output_option
 
 @click.group()
 def policy() -> None:
-    """What policies ask for and allow."""
+    """What policies require and allow."""
 
 
 @policy.command()

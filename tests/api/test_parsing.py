@@ -67,15 +67,15 @@ def test_refused(what: str) -> None:
         (
             b'{"args": "a\\u0000"}',
             "args",
-            "spec.args holds a NUL character.",
+            "spec.args contains a NUL character.",
         ),
         (
             b'{"args": "\\ud800"}',
             "args",
-            "spec.args holds half of a surrogate pair.",
+            "spec.args contains half of a surrogate pair.",
         ),
-        (b'{"a": {"b": 1, "b": 2}}', "a.b", "spec.a.b stands twice in one object."),
-        (b'{"": 1, "": 2}', "", "spec. stands twice in one object."),
+        (b'{"a": {"b": 1, "b": 2}}', "a.b", "spec.a.b appears twice in one object."),
+        (b'{"": 1, "": 2}', "", "spec. appears twice in one object."),
         (b'{"a": "' + b"x" * 70_000 + b'"}', "a", "spec.a is longer than 64 KiB."),
     ],
 )

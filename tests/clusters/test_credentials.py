@@ -214,7 +214,7 @@ def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
     assert out.getvalue().splitlines() == [
         "Department research on lab.",
         "Project vision in department research.",
-        "It works in the namespace gangline-vision, made with its first workload.",
+        "It works in the namespace gangline-vision, created with its first workload.",
     ]
     assert lab.projects.get().department.name == "research"
     with pytest.raises(CommandError, match=r"There is no cluster nowhere\. There is: lab"):

@@ -169,7 +169,7 @@ def test_the_verdict_is_that_of_the_cluster_and_create_asks_once(
     assert told(answer).count(WORDS) == 1
     assert "tone-bad" in answer.page.one(data_testid="bar-verdict").attributes["class"]
     assert "tone-bad" in answer.page.one(data_testid="verdict").attributes["class"]
-    assert "Starts at once" not in answer.page.html
+    assert "Starts immediately" not in answer.page.html
     asked = filler.post("review", go="create")
     assert asked.status == 200
     assert WORDS in asked.page.html

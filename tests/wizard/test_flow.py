@@ -247,7 +247,7 @@ def test_no_start_is_promised_while_something_is_to_mend(filler: Filler) -> None
     assert "Starts at once." in good.one(data_testid="verdict").text
     filler.post("workers", {"worker.command": ""}, go="autosave")
     bad = filler.get("review", check="1").page
-    assert "Starts at once" not in bad.html
+    assert "Starts immediately" not in bad.html
     verdict = bad.one(data_testid="verdict").text
     assert verdict == "Not ready. Still to fill in: Command."
 

@@ -108,7 +108,7 @@ def _save(form: SavedViewForm) -> bool:
         with transaction.atomic():
             form.save()
     except IntegrityError:
-        taken = ValidationError("You have a view of this name already.", code="unique")
+        taken = ValidationError("You already have a view with this name.", code="unique")
         form.add_error("name", taken)
         return False
     return True

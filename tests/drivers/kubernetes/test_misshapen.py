@@ -21,7 +21,7 @@ from gangline.drivers.kubernetes.steps import StepName
 from tests.support.api_server import Script, answering
 
 HERE = addresses.AllowedAddresses(addresses.networks("127.0.0.0/8"))
-DOUBT = "What the cluster told could not be understood."
+DOUBT = "The answer of the cluster could not be read."
 HTML = b"<!doctype html><title>Sign in</title>"
 DEEP = b"[" * 200_000
 REF = AttemptRef("i", "w", 1, "gang", "vision", rendered={"framework": "PyTorch"})
@@ -98,7 +98,7 @@ def test_a_server_that_cannot_answer_is_told_from_one_that_is_none(
     assert words in steps[name].sentence
     assert fix in steps[name].fix
     assert not health.reachable
-    assert "The check itself" not in steps
+    assert "Connection check" not in steps
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,7 @@ def test_a_stray_answer_of_a_proxy_ends_no_start(answer: Answer) -> None:
     """Whoever it comes from does not know whether the cluster would have taken it."""
     told, client = creating(answer)
     assert isinstance(told, Unknown)
-    assert told.reason.startswith(
-        f"Not the cluster but something before it answered {answer.status}"
-    )
+    assert told.reason.startswith(f"A proxy in front of the cluster answered {answer.status}")
     assert client.count("POST") == 1
 
 

@@ -102,7 +102,9 @@ def test_a_token_without_rights_is_told_the_very_rules_that_help(bed: Bed) -> No
         missing = steps["Permissions"]
         assert missing.state == State.FAILED
         assert "list nodes" in missing.sentence
-        assert steps["Nodes and GPUs"].sentence == "Gangline may not list nodes."
+        assert steps["Nodes and GPUs"].sentence == (
+            "Gangline does not have permission to list nodes."
+        )
         grant([rule for part in missing.copy.split("\n\n") for rule in yaml.safe_load(part)])
         steps, _ = look(access)
         assert steps["Permissions"].state == State.OK, steps["Permissions"]

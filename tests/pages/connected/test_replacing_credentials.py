@@ -74,16 +74,16 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     assert (now.health, now.config) == ("Connected", lab.config)
     says = {
         "dead": "refuses connections",
-        "rights": "It was not stored: Gangline would lack rights that it needs.",
-        "elsewhere": "It leads to another cluster. Connect that one as a cluster of its own.",
+        "rights": "It was not stored: Gangline would lack permissions that it needs.",
+        "elsewhere": "It belongs to a different cluster. Connect that one separately.",
         "overtaken": "changed the cluster during the check.",
-        "late": "It was not stored: The check did not come to its end.",
-        "broken": "It was not stored: The check did not come to its end.",
+        "late": "It was not stored: The check did not finish.",
+        "broken": "It was not stored: The check did not finish.",
         "nameless": "Whether it leads to the same cluster cannot be told",
     }[fault]
     page = seen(world, f"/clusters/{lab.pk}/checks")
     assert says in page
-    assert "The one that was there before is still used." in page
+    assert "The previous credential is still in use." in page
     last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
     assert last.result == "failed"
     assert "another" not in repr(last.detail)

@@ -208,7 +208,7 @@ def fields_at(place: Place) -> list[str]:
 
 
 MAPPED = paths(ROLE, GANG, JOB) | SHAPE
-_NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a GPU."
+_NO_GPU_LIMIT = "No scheduler that Gangline supports limits programs to a part of a GPU."
 UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
