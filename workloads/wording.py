@@ -96,7 +96,7 @@ def _wait(params: Mapping[str, Any]) -> str:
     ]
     place = f" Number {params['ahead'] + 1} in the queue." if params["ahead"] else ""
     if params.get("claims"):
-        place += " Workloads over quota will be stopped to make room."
+        place += " Workloads over quota will be stopped for it."
     return f"Needs {get_text_list(parts, 'and')}.{place}"
 
 

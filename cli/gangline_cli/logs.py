@@ -143,7 +143,7 @@ class Printer:
 @click.option("--no-tty", is_flag=True, hidden=True)
 @connected
 def attach(session: Session, /, name: str, pod: str | None, **_: Any) -> int:
-    """Watch what a pod prints from now on, and end with its exit code.
+    """Watch the new output of a pod, and end with its exit code.
 
     Nothing is typed to it: gangline bash NAME opens a shell beside it. Ctrl-C ends the watching,
     not the workload.

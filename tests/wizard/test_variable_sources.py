@@ -157,7 +157,7 @@ def test_ones_own_credential_is_refused_for_git_with_what_it_serves(
     page = ready.post(
         "workers", {f"worker.storage.git~{row}.{name}": text for name, text in git.items()}
     ).page
-    assert "Your own serve variables and images only" in page.html
+    assert "Your own credentials work for variables and images only" in page.html
     assert "your own serve variables and images only" in page.html
 
 

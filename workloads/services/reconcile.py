@@ -181,7 +181,7 @@ class _Work:
         try:
             self._tell_trouble(f"Internal error {number}; Gangline tries again. Nothing was lost.")
         except LostLease:
-            log.info("the lease of %s went meanwhile", self.held.workload_id)
+            log.info("the lease of %s was lost", self.held.workload_id)
         return self._failed(db_now())
 
     def _look(self, driver: Driver) -> Observation:

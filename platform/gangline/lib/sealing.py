@@ -91,8 +91,7 @@ class KeyFile:
             if not self._may_make:
                 raise CannotSeal(
                     f"The key file {self.path} is missing. Restore it, or create a first key "
-                    f"with:"
-                    " gangline-manage keys add"
+                    f"with: gangline-manage keys add."
                 ) from None
             self._make_first()
             stamp = self._stamp()

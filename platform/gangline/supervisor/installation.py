@@ -63,7 +63,7 @@ _ON_THIS_MACHINE = (
     ("system-python", "Debian’s Python, with PyTorch if installed.", {"image": "local://system"}),
     (
         "tensorflow",
-        "Needs the runtime of this name, which `make tensorflow` installs.",
+        "Needs the runtime with this name, which `make tensorflow` installs.",
         {"image": "local://tensorflow"},
     ),
 )
