@@ -1,7 +1,6 @@
 """Settings as they come from the environment."""
 
 import pytest
-
 from pydantic import ValidationError
 
 from gangline.config.env import Env

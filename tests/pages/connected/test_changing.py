@@ -92,7 +92,9 @@ def test_what_is_wrong_is_said_and_changes_nothing(
     assert (now.name, now.config, now.version) == (lab.name, lab.config, lab.version)
 
 
-@pytest.mark.parametrize("domain", ["lab.example", "gangline.lab.example", "t.gangline.lab.example"])
+@pytest.mark.parametrize(
+    "domain", ["lab.example", "gangline.lab.example", "t.gangline.lab.example"]
+)
 def test_tools_get_no_domain_that_shares_cookies_with_gangline(
     world: World, post: Post, lab: Cluster, domain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
