@@ -148,7 +148,8 @@ def test_an_object_of_somebody_else_is_left_alone(server: Server) -> None:
     assert "gl-1" in server.there
 
 
-PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjE\nAAAABG5vbmUAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
+_LINES = ("b3BlbnNzaC1rZXktdjE", "AAAABG5vbmUAAAA")
+PEM = "\n".join(("-----BEGIN PRIVATE KEY-----", *_LINES, "-----END PRIVATE KEY-----", ""))
 
 
 @pytest.mark.parametrize(
