@@ -213,7 +213,6 @@ class DataSources(Assets[M]):
     entity = "data_source"
     lede = "Data that is there already, and where replicas find it."
     empty_text = "A data source saves everyone from typing where the data is."
-    can_copy = False
 
     @property
     def create_label(self) -> str:
@@ -328,6 +327,7 @@ class AllDataSources(DataSources[DataSource]):
     key = "data_source"
     path = "data-sources"
     verbs = frozenset({"view", "create"})
+    can_copy = False
     form = "assets.forms.TypeForm"
     form_template = "assets/data_source_type.html"
     nav = Nav(group="Assets", icon="database", order=40)

@@ -101,6 +101,8 @@ class Page(HTMLParser):
                 pairs.append((name, _chosen(element)))
             elif element.tag == "input" and _is_sent(element):
                 pairs.append((name, element.attributes.get("value", "on")))
+            elif element.tag == "textarea":
+                pairs.append((name, element.raw.removeprefix("\n")))
         return pairs
 
     def value(self, name: str) -> str:
