@@ -126,7 +126,7 @@ def test_every_field_takes_every_rule_of_its_kind(role: Role) -> None:
 def _sample(path: str, kind: str) -> Any:
     field = catalogue(WorkerSpec)[path]
     if kind in ("min", "max"):
-        return field.maximum
+        return 1 if field.maximum is None else field.maximum
     if kind == "defaultFrom":
         return {"field": _computable(field, catalogue(WorkerSpec))[0], "factor": 0.5}
     if kind == "options":

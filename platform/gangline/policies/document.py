@@ -35,6 +35,8 @@ def rules_of(spec: SpecField, *, in_list: bool = False) -> tuple[str, ...]:
     if spec.is_opaque:
         return _ANY
     kinds = _BY_KIND[spec.kind]
+    if spec.has_bounds and not spec.kind.is_numeric:
+        kinds = (*kinds, "min", "max")
     if in_list and spec.kind is Kind.QUANTITY:
         kinds = (*kinds, "options")
     return tuple(kind for kind in kinds if not (spec.is_voluntary and kind == "required"))

@@ -367,7 +367,8 @@ class _Reader:
             return value
         types = (int, float) if field.kind is Kind.NUMBER else (int,)
         if isinstance(value, bool) or not isinstance(value, types):
-            self._wrong(at, "number", accepted=must_be(field), value=shown(value))
+            noun = must_be(field) if field.kind.is_numeric else "a whole number"
+            self._wrong(at, "number", accepted=noun, value=shown(value))
             return None
         if kind == "step" and value <= 0:
             self._wrong(at, "positive")

@@ -528,7 +528,7 @@ _REPLACED = ("min", "max", "options", "format")
 
 def _is_unsound(spec: SpecField, problem: Problem) -> bool:
     """Whether the value is so wrong that no rule can judge it."""
-    unreadable = spec.kind.is_numeric and problem.rule in ("format", "maxLength")
+    unreadable = spec.has_bounds and problem.rule in ("format", "maxLength")
     return problem.path == spec.path and (problem.rule == TYPE or unreadable)
 
 

@@ -94,7 +94,7 @@ class Breach:
 
 def breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
     """Every rule about the value itself that ``value``, of the right type, breaks."""
-    if spec.kind.is_numeric:
+    if spec.has_bounds:
         yield from _bound_breaches(spec, rule, value)
     if rule.options is not None:
         yield from _option_breaches(spec, rule.options, value)
@@ -126,10 +126,11 @@ def _bound_breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Br
     low, high = rule.minimum, rule.maximum
     words = accepted(spec, low.value if low else None, high.value if high else None)
     together = low is not None and high is not None and low.source == high.source
-    if low is not None and size(spec, value) < size(spec, low.value):
+    sizes = [size(spec, number) for number in spec.numbers(value)]
+    if low is not None and min(sizes) < size(spec, low.value):
         bounds = span(spec, low.value, high.value if high and together else None)
         yield Breach("min", low.source, words, {"range": bounds})
-    elif high is not None and size(spec, value) > size(spec, high.value):
+    elif high is not None and max(sizes) > size(spec, high.value):
         bounds = span(spec, low.value if low and together else None, high.value)
         yield Breach("max", high.source, words, {"range": bounds})
     for step in rule.steps:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any
@@ -36,11 +36,15 @@ _IMAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Grammar of a string. ``check`` gives the predicate of what is wrong, or None."""
+    """Grammar of a string. ``check`` gives the predicate of what is wrong, or None.
+
+    ``numbers``: of a list of numbers written as one text, reads them; bounds hold for each.
+    """
 
     name: str
     accepted: str
     check: Callable[[str], str | None]
+    numbers: Callable[[str], Sequence[int]] | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
