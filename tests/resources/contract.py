@@ -22,6 +22,7 @@ from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
 from gangline.db.versioned import Versioned
 from gangline.forms.fields import dom_id
+from gangline.lib import yaml_text
 from gangline.lib.problems import Refused
 from gangline.resources import services
 from gangline.resources.resource import Resource
@@ -274,6 +275,21 @@ def a_copy_is_alike(c: Context) -> None:
     told = [c.resource.snapshot(_again(one)) for one in (made, copied)]
     differs = {name for name in told[0] if not _holds(told[1][name], told[0][name])}
     assert differs - c.resource.secret == {c.sample.name_field, *c.sample.differs_in_copy}, told
+
+
+@check(lambda r, s: "" if r.shows_yaml else "its page has no YAML")
+def yaml_makes_one_alike(c: Context) -> None:
+    """The YAML of its page is a body that the API takes."""
+    made, client = c.sample.make(c.world, "first"), c.page("administrator")
+    page = Page(client.get(f"{c.resource.url(made)}/yaml").content.decode())
+    body = yaml_text.read(page.one(aria_label="YAML").raw).data
+    body.get("meta", body)["name"] = "second"
+    answer = c.api("administrator", "POST", "", body)
+    assert answer.status_code < 300, answer.content
+    again = c.resource.model._default_manager.get(name="second")
+    told = [c.resource.snapshot(_again(one)) for one in (made, again)]
+    told[1] |= {name: told[0][name] for name in (c.sample.name_field, *c.sample.differs_as_yaml)}
+    assert told[0] == told[1]
 
 
 @check(_no_form)

@@ -33,6 +33,8 @@ class Sample:
     """Fields of the form that a copy does not begin with."""
     differs_in_copy: tuple[str, ...] = ()
     """Of its snapshot, beside the name."""
+    differs_as_yaml: tuple[str, ...] = ()
+    """The same of what its YAML makes."""
     shows_secret: bool = False
     """The answer to a new one is a page with its secret."""
     left_out: Mapping[str, str] = field(default_factory=dict)
