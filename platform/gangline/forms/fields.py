@@ -248,6 +248,8 @@ class FieldView:
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
     needs: Needs | None = None
+    is_computed: bool = False
+    """Its value follows another field's while nobody gives it one."""
     modes: tuple[Option, ...] = ()
     """Of a template's field: what may be done with it where the template is used."""
 
