@@ -96,7 +96,7 @@ PRIORITIES: Mapping[str, int] = MappingProxyType(
 )
 """The product's own priority classes."""
 DEFAULT_PRIORITY = PRIORITIES["low"]
-NON_PREEMPTIBLE = "non-preemptible"
+PREEMPTIBLE, NON_PREEMPTIBLE = "preemptible", "non-preemptible"
 _LEAST_NON_PREEMPTIBLE = 100
 
 
