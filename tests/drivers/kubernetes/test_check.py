@@ -121,6 +121,21 @@ def test_a_tool_without_a_usual_port_must_say_where_it_listens() -> None:
     assert {(p.path, p.rule) for p in found} == {("exposedUrls.0.container", "required")}
 
 
+@pytest.mark.parametrize(
+    ("framework", "launcher", "refused"),
+    [("PyTorch", None, False), ("MPI", None, True), ("MPI", "gloo", True), ("MXNet", None, True)],
+)
+def test_pods_of_a_job_that_ends_are_not_always_started_again(
+    framework: str, launcher: str | None, *, refused: bool
+) -> None:
+    mode = SAME if framework == "MXNet" else DIFFERENCES
+    found = problems(framework, mode, launcher=launcher, restartPolicy="Always")
+    told = [(p.field_id, p.rule) for p in found if p.path == "restartPolicy"]
+    assert ("worker.restartPolicy", "cluster") in told if refused else not told
+    fine = problems(framework, mode, launcher=launcher, restartPolicy="OnFailure")
+    assert not [p for p in fine if p.path == "restartPolicy"]
+
+
 def classes(*listed: tuple[str, str, bool]) -> Facts:
     """A cluster with these ingress classes: name, controller, whether it is the default one."""
     names = ("name", "controller", "default")

@@ -46,6 +46,11 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
     yield from choice_problems(submission.worker, submission.master)
     yield from unfit(launcher, lambda one: no_launcher(one, facts))
     for role, spec in submission.halves:
+        if spec.restart_policy == "Always" and not kind.keeps_running:
+            yield Problem.of(
+                role, "restartPolicy", "cluster:restarts", value="Always",
+                kind=kind.resource.kind, accepted="Never or OnFailure",
+            )  # fmt: skip
         yield from _node_pools(role, spec, submission)
         yield from _image(role, spec)
         if runs(
