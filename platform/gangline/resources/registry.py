@@ -10,6 +10,7 @@ from gangline.audit import actions
 from gangline.tables import saved
 from gangline.web import navigation
 
+from . import yaml_tab
 from .resource import Panel, Resource, Usage
 
 SHOWN = 10
@@ -109,4 +110,5 @@ def register_panel(key: str, panel: Panel) -> None:
 
 
 def panels(resource: Resource[Any]) -> list[Panel]:
-    return [*resource.panels, *_panels.get(resource.key, ()), *_panels.get(EVERY, ())]
+    own = [*resource.panels, *([yaml_tab.panel_of(resource)] if resource.shows_yaml else [])]
+    return [*own, *_panels.get(resource.key, ()), *_panels.get(EVERY, ())]

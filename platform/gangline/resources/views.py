@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
 from django.db.models import Model
-from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -363,9 +362,7 @@ class CopyView(CreateView):
     def get(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]
         obj = self.object(pk)
         self._refuse_strangers()
-        form = self.resource.form_class
-        initial = model_to_dict(obj, fields=(*form._meta.fields, *form.copied))
-        initial["name"] = f"{obj.name}-copy"
+        initial = self.resource.form_class.copy_of(obj)
         return self.page(self.form(initial=initial), copied=obj)
 
     def post(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]
