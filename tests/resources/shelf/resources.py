@@ -18,7 +18,7 @@ class Shelves(Resource[Shelf]):
     nav = Nav(group="Organisation", icon="server")
     secret = frozenset({"code"})
     facts = ("width",)
-    can_copy = True
+    can_copy = shows_yaml = True
     table = table(
         "shelves",
         name_column("shelf", "Shelf"),
