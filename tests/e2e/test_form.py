@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from gangline.policies.services import save
 from tests.support.screens import violations
-from tests.support.training_form import CREATED
+from tests.support.training_form import CREATED, everything_is_saved
 from tests.support.waiting import wait_for
 from tests.support.world import IMAGE, World
 from workloads.models import Draft, Workload
@@ -23,6 +23,14 @@ rules:
     numWorkers: {min: 1, max: 4}
     terminationGracePeriodSeconds: {canEdit: false}
 """
+FOLLOWS = """
+defaults: {worker: {compute: {cpuCoreLimit: 16}}}
+rules:
+  worker:
+    compute:
+      cpuCoreRequest: {defaultFrom: {field: compute.cpuCoreLimit, factor: 0.5}, min: 1}
+"""
+WORDS = ("Limit", "Request")
 
 
 def start(page: Page, name: str = "digits") -> None:
@@ -330,6 +338,31 @@ def test_a_failed_continue_puts_the_focus_on_the_summary(open_page: Opener) -> N
     summary.get_by_role("link").click()
     expect(page.locator(WORKERS)).to_be_focused()
     expect(page.locator(WORKERS)).to_have_value("many")
+
+
+@pytest.mark.thorough
+def test_e5_what_follows_another_field_is_shown_and_the_cursor_stays(
+    open_page: Opener, world: World
+) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=FOLLOWS)
+    page = open_page()
+    start(page)
+    limit, request = (page.locator(f'[name="worker.compute.cpuCore{w}"]') for w in WORDS)
+    expect(request).to_have_value("8")
+    unfold(page, "compute.cpuCoreLimit")
+    limit.fill("12.5")
+    everything_is_saved(page)
+    expect(request).to_have_value("6.25")
+    limit.fill("8")
+    request.focus()
+    request.evaluate("e => e.setSelectionRange(1, 1)")
+    expect(request).to_have_value("4")
+    expect(request).to_be_focused()
+    assert request.evaluate("e => [e.selectionStart, e.selectionEnd]") == [1, 1]
+    page.keyboard.type(".5")
+    limit.fill("6")
+    everything_is_saved(page)
+    expect(request).to_have_value("4.5")
 
 
 @pytest.mark.thorough

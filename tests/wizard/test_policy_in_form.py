@@ -146,3 +146,37 @@ def test_a_copied_value_of_a_fixed_field_is_left_out_with_a_notice(
     went = filler.client.post("/workloads/drafts", {"from": str(workload.pk)})
     page = filler.client.get(went.headers["Location"]).content.decode()
     assert "Removed by policy: Grace period" in page
+
+
+def test_e5_what_follows_another_field_is_told_with_a_save_until_it_is_typed(
+    filler: Filler, world: World
+) -> None:
+    text = """
+defaults: {worker: {compute: {cpuCoreLimit: 16, cpuMemoryLimit: 4G}}}
+rules:
+  worker:
+    compute:
+      cpuCoreRequest: {defaultFrom: {field: compute.cpuCoreLimit, factor: 0.5}, min: 1}
+      cpuMemoryRequest: {defaultFrom: {field: compute.cpuMemoryLimit}}
+  master:
+    compute:
+      cpuCoreRequest: {defaultFrom: {field: compute.cpuCoreLimit, factor: 0.25}}
+"""
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    filler.fill()
+    cores, memory = "worker.compute.cpuCoreRequest", "worker.compute.cpuMemoryRequest"
+    assert filler.get("workers").page.value(cores) == "8"
+    posts = [{"worker.compute.cpuCoreLimit": "8"}, {"worker.compute.cpuMemoryLimit": "2"}]
+    for changes, shown in zip(posts, ("4000", "2000"), strict=True):
+        answer = filler.post("workers", changes, go="autosave").response.json()
+        values = answer["values"]
+        assert values[cores]["text"] == "4"
+        assert (values[memory]["text"], values[memory]["unit"]) == (shown, "M")
+    assert filler.get("workers").page.value(cores) == "4"
+    typed = filler.post("workers", {cores: "6"}, go="autosave").response.json()
+    assert set(typed["values"]) == {memory}
+    filler.post("workers", {"worker.compute.cpuCoreLimit": "12"}, go="autosave")
+    assert filler.get("workers").page.value(cores) == "6"
+    own = {"master.different": "on", "master.compute.cpuCoreLimit": "2"}
+    answer = filler.post("master", own, go="autosave").response.json()
+    assert answer["values"]["master.compute.cpuCoreRequest"]["placeholder"] == "0.5"

@@ -4,7 +4,7 @@ Pages, forms, API and checks of clusters follow from it; nothing outside a drive
 more of an engine than this.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
@@ -216,6 +216,10 @@ class ClusterKind:
     def is_isolated(self) -> bool:
         """Whether workloads on this machine are kept from Gangline's own data."""
         return True
+
+    def connection_problems(self, connection: Any, site: Site) -> Iterator[Problem]:
+        """Settings that this installation cannot have, each at the name of its field."""
+        return iter(())
 
     # Credentials
 

@@ -224,6 +224,12 @@ _CLUSTER = {
     "unknown:parameter": "is no parameter of the class",
     "cluster:queue": "cannot be used yet: {why}",
     "cluster:tool_host": "must be a host of its own in {domain}",
+    "cluster:tool_cookies": (
+        "cannot be guarded: the domain for tools shares cookies with {host}, where Gangline is"
+    ),
+    "settings:cookies": (
+        "Choose a domain that is not above or below {host}: tools would share cookies with Gangline"
+    ),
     "cluster:tool_domain": "need a domain for tools, which this cluster has not",
     "cluster:tool_ingress": "need an ingress, and the cluster has no ingress {missing}",
     "cluster:tool_guard": (

@@ -132,16 +132,17 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
 
 def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> Values:
     """By path of its half, what ``role`` has where nothing is given for it; not judged."""
-    worker = _worker(request, policy)
+    worker, under = _worker(request, policy), _of(request.assets, role)
     if role is Role.WORKER:
         bare = RoleResolver(Role.WORKER, policy)
         framework = {FRAMEWORK: Value(request.framework)} if request.framework else {}
-        bare.fill(framework, under=_of(request.assets, Role.WORKER), script=worker.script)
+        bare.fill(framework, under=under, script=worker.script)
         return worker.without_given(bare)
-    master = RoleResolver(role, policy, worker.framework)
-    master.fill({}, worker, _of(request.assets, role))
-    master.wait_for_people(worker.values)
-    return master.values
+    master, bare = (RoleResolver(role, policy, worker.framework) for _ in range(2))
+    master.fill(_given(request, role), worker, under)
+    bare.fill({}, worker, under)
+    bare.wait_for_people(worker.values)
+    return master.without_given(bare)
 
 
 def _worker(request: Request, policy: EffectivePolicy) -> RoleResolver:

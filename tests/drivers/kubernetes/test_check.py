@@ -121,6 +121,63 @@ def test_a_tool_without_a_usual_port_must_say_where_it_listens() -> None:
     assert {(p.path, p.rule) for p in found} == {("exposedUrls.0.container", "required")}
 
 
+def classes(*listed: tuple[str, str, bool]) -> Facts:
+    """A cluster with these ingress classes: name, controller, whether it is the default one."""
+    names = ("name", "controller", "default")
+    found = [dict(zip(names, one, strict=True)) for one in listed]
+    return Facts("v1.36.3", detail={"ingressClasses": found})
+
+
+NGINX = ("nginx", "k8s.io/ingress-nginx", False)
+
+
+@pytest.mark.parametrize(
+    ("entrance", "facts", "code"),
+    [
+        ({"domain": ""}, classes(NGINX), "cluster:tool_domain"),
+        ({}, classes(), "cluster:tool_ingress"),
+        ({"ingress_class": ""}, classes(NGINX), "cluster:tool_ingress"),
+        ({"ingress_class": "other"}, classes(NGINX), "cluster:tool_ingress"),
+        ({}, classes(("nginx", "traefik.io/ingress-controller", True)), "cluster:tool_guard"),
+        ({"origin": "https://tools.lab.example"}, classes(NGINX), "cluster:tool_cookies"),
+        ({"origin": "https://a.tools.lab.example"}, classes(NGINX), "cluster:tool_cookies"),
+        ({"origin": "https://LAB.example:8443"}, classes(NGINX), "cluster:tool_cookies"),
+        ({"origin": "https://gangline.lab.example"}, classes(NGINX), ""),
+        ({"origin": "https://10.0.0.7:8000"}, classes(NGINX), ""),
+    ],
+)
+def test_tools_that_nobody_can_open_or_that_cannot_be_guarded_are_refused(
+    entrance: dict[str, str], facts: Facts, code: str
+) -> None:
+    tool = submission("PyTorch", exposedUrls=[{"name": "tensorboard", "container": 6006}])
+    found = list(tool_services.check(tool, facts, replace(ENTRANCE, **entrance)))
+    assert [(p.field_id, p.code) for p in found] == [("worker.exposedUrls", code)] * bool(code)
+    assert all(p.accepted and "{" not in p.sentence for p in found)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_right"),
+    [
+        ("board.tools.lab.example", True),
+        ("tools.lab.example", False),
+        ("a.b.tools.lab.example", False),
+        ("board.other.example", False),
+        ("gangline.example", False),
+        ("board.tools.lab.example.evil.net", False),
+        ("xn--tols-lab-4d0d.example", False),
+        ("board-0a1b2c3d.tools.lab.example", False),
+    ],
+)
+def test_a_tool_chooses_a_host_of_its_own_in_the_domain_of_tools(
+    host: str, *, is_right: bool
+) -> None:
+    """Not Gangline’s, nor one that Gangline makes for another tool."""
+    one = {"name": "tensorboard", "container": 6006, "customUrl": True, "url": f"https://{host}/"}
+    found = tool_services.check(submission("PyTorch", exposedUrls=[one]), classes(NGINX), ENTRANCE)
+    told = [("worker.exposedUrls.0.url", "cluster:tool_host")]
+    assert [(p.field_id, p.code) for p in found] == ([] if is_right else told)
+
+
 def test_a_launcher_asks_for_no_gpu() -> None:
     found = problems("MPI", SAME, compute__gpuDevicesRequest=9)
     assert [p.field_id for p in found] == ["worker.compute.gpuDevicesRequest"]

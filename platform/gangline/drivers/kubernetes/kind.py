@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,7 @@ from gangline.drivers.kind import (
     Way,
 )
 from gangline.lib import yaml_text
+from gangline.lib.problems import Problem
 
 from . import intake, manifests, names, probe, queues, schedulers
 from .access import ClusterCredentials, Options
@@ -125,6 +126,12 @@ class Kubernetes(ClusterKind):
         if health.reachable and health.capacity is None:
             return replace(health, capacity=probe.capacity(found))
         return health
+
+    def connection_problems(
+        self, connection: KubernetesConnection, site: Site
+    ) -> Iterator[Problem]:
+        if own := Entrance(connection.tools_domain, origin=site.origin).own_host:
+            yield Problem("settings:cookies", "tools_domain", {"host": own})
 
     def uid(self, access: ClusterCredentials, site: Site) -> str:
         try:
