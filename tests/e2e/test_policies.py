@@ -70,4 +70,7 @@ def test_acp03_the_table_and_the_lock_name_the_same_scope(open_page: Opener, wor
         wins = rows.filter(has=form.locator("b"))
         expect(wins).to_contain_text(scope, ignore_case=True)
         expect(wins).to_contain_text(limit)
+        link = form.get_by_role("dialog").get_by_role("link", name="Effective policy")
+        anchor = f"/policies/{world.vision.scope_id}/effective#f-worker-{path.replace('.', '-')}"
+        expect(link).to_have_attribute("href", anchor)
         form.keyboard.press("Escape")
