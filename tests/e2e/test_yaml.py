@@ -90,7 +90,6 @@ def test_the_same_as_code_opens_without_scripts(open_page: Opener) -> None:
 def test_acf25_two_hundred_environments_are_searched_and_sorted(
     open_page: Opener, world: World
 ) -> None:
-    """AC-F25."""
     now = db_now()
     Asset.objects.bulk_create(
         Asset(

@@ -255,7 +255,6 @@ OTHER_PAGES = {
     "orphan-": {"delete", "ignore", "list"},
     "token-": {"create", "revoke"},
     "table-": {"views"},
-    "view-": {"delete"},
     "home-": {"hide-steps"},
     "settings-": {"category"},
     "account-": {"password"},

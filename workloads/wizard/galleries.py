@@ -353,10 +353,19 @@ class Galleries:
             # Nobody has entered the value: it stands on the card.
             return replace(rule, params={**rule.params, "value": None}).sentence, about
         # The name of the item is of no interest here.
-        by_nobody = "Needs a policy that allows it."
-        if rule.source == SYSTEM:
-            return by_nobody, about
-        return f"Not allowed by {rule.source}.", about
+        return _closed_by(rule.source), about
+
+    def closed(self, role: Role, kind: AssetKind) -> str:
+        """Why no data source of the type can be made here; empty when one can."""
+        rule = self.policy.rule(role, kind.item).can_add
+        why = self.unsupported.get(kind.item, "")
+        return why or (_closed_by(rule.source) if rule is not None else "")
+
+
+def _closed_by(source: str) -> str:
+    """Whose rule it is that nothing can be added."""
+    is_ours = source == SYSTEM
+    return "Needs a policy that allows it." if is_ours else f"Not allowed by {source}."
 
 
 def scopes_of(shared: Iterable[Asset | Template]) -> tuple[str, ...]:

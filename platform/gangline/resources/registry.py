@@ -46,7 +46,7 @@ def register(resource: Resource[Any]) -> None:
     if resource.key in _resources:
         raise ValueError(f"there is a resource {resource.key} already")
     _resources[resource.key] = resource
-    saved.register(resource.table.name, f"{resource.key}-list")
+    saved.register(resource.table, f"{resource.key}-list")
     word = str(resource.model._meta.verbose_name)
     actions.register(resource.key, resource.verbs - {"view"}, word)
     if resource.nav is not None:

@@ -88,6 +88,11 @@ class ResourceView(LoginRequiredMixin, View):
             kinds = kinds[: kinds.index(self.resource.model.scope_kind)]
         return held_at(self.actor.user, self.resource.permission("create"), kinds)
 
+    @property
+    def back(self) -> str:
+        """Where the person came from, if the address says so."""
+        return local_target(self.request, self.request.GET.get("next", ""))
+
     def context(self, **more: Any) -> dict[str, Any]:
         found = {"resource": self.resource, **more}
         if obj := more.get("object"):
@@ -263,11 +268,6 @@ class FormView(ResourceView):
         )
         return form
 
-    @property
-    def back(self) -> str:
-        """Where the person came from, if the address says so."""
-        return local_target(self.request, self.request.GET.get("next", ""))
-
     def done(self, saved: services.Saved[Any], sentence: str) -> HttpResponse:
         if secret := self.resource.shown_once(saved.obj):
             return shown_once(self.request, self.resource, saved.obj, secret)
@@ -390,7 +390,7 @@ class DeleteView(ResourceView):
         except Refused as refused:
             return self._ask(obj, status=409, refused=refused.problems)
         messages.success(request, f"{name} {self.resource.deleted_word}.")
-        return redirect(self.resource.list_url())
+        return redirect(self.back or self.resource.list_url())
 
     def _ask(self, obj: Any, *, status: int = 200, found: Any = None, **more: Any) -> HttpResponse:
         used = usages(obj, self.actor.user, blocking=True) if found is None else found
