@@ -173,8 +173,9 @@ def _update(one: Json) -> click.Command:
         if not given["path"] and "patch" not in one["verbs"]:
             # A replacement: what is not said stays as it is.
             body = _merged(_kept(one, row), body)
-        session.client.update_row(one["key"], id_of(one, row), body)
-        click.echo(f"{one['label']} {given['name']} was changed.")
+        changed = session.client.update_row(one["key"], id_of(one, row), body)
+        notice = (changed or {}).get("notice", "")
+        click.echo(f"{one['label']} {given['name']} was changed. {notice}".strip())
 
     made: Any = _with_body(
         click.argument("name", shell_complete=completions.of(one["key"]))(connected(callback))

@@ -8,7 +8,6 @@ import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
 import { orderable } from "./draft/order.js";
 import "./draft/file.js";
-import "./draft/picks.js";
 import { dryRun } from "./draft/dry_run.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";
@@ -161,27 +160,28 @@ class DraftAutosave extends HTMLElement {
 
   async send() {
     try {
-      const answer = await this.post(this.body("autosave"));
+      const sent = this.body("autosave");
+      const answer = await this.post(sent);
       const json = answer.headers.get("Content-Type")?.startsWith("application/json");
       if (!json) throw new Error(`answer ${answer.status}`);
       const data = await answer.json();
       if (answer.status === 409) this.conflict(data.conflict);
-      else if (answer.ok) this.done(data);
+      else if (answer.ok) this.done(data, sent);
       else throw new Error(`answer ${answer.status}`);
     } catch {
       this.failed();
     }
   }
 
-  /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, errors: Record<string, string>, problems: string, chips: Record<string, string>}} data */
-  done(data) {
+  /** @param {{saved: string, version: number, summary: string, values: Record<string, import("./draft/drawing.js").Value>, echoes: Record<string, string>, errors: Record<string, string>, problems: string, chips: Record<string, string>}} data @param {FormData} sent */
+  done(data, sent) {
     this.errors = data.errors;
     this.failures = 0;
     if (!this.changed) forget();
     this.show("saved", `Saved ${data.saved}`);
     const version = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("_version"));
     version.value = String(data.version);
-    refresh(this, data);
+    refresh(this, data, sent);
     if (this.changed) this.touch(WAIT_MS);
   }
 

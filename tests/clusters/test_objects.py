@@ -1,5 +1,6 @@
 """Objects that are kept on a cluster: applied, looked at again, removed; a conflict is shown."""
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -12,6 +13,7 @@ from gangline.db import clock
 from gangline.drivers.base import Kept, KeptObject
 from gangline.drivers.kubernetes import kept
 from gangline.drivers.kubernetes.client import Answer
+from gangline.lib.problems import Problem
 from gangline.resources.services import make
 from tests.drivers.kubernetes.scripted import ScriptedClient
 from tests.support.kinds import declare
@@ -144,3 +146,33 @@ def test_an_object_of_somebody_else_is_left_alone(server: Server) -> None:
     server.there["gl-1"] = {"metadata": {"uid": "u", "labels": {}}}
     assert server.remove(WANTED).state == "gone"
     assert "gl-1" in server.there
+
+
+_LINES = ("b3BlbnNzaC1rZXktdjE", "AAAABG5vbmUAAAA")
+PEM = "\n".join(("-----BEGIN PRIVATE KEY-----", *_LINES, "-----END PRIVATE KEY-----", ""))
+
+
+@pytest.mark.parametrize(
+    ("secrets", "said", "kept"),
+    [
+        (["hunter2-hunter2"], "bad value hunter2-hunter2!", "bad value [redacted]!"),
+        (["hunter2-hunter2", "hunter2"], "hunter2-hunter2 hunter2", "[redacted] [redacted]"),
+        (["hunter2", "hunter2-hunter2"], "hunter2-hunter2 hunter2", "[redacted] [redacted]"),
+        (["a"], "a bad value at data", "a bad value at data"),
+        ([PEM], f"cannot read {PEM}", "cannot read [redacted]"),
+        ([PEM], f"cannot read {json.dumps(PEM)}", 'cannot read "[redacted]"'),
+        ([PEM], "at line b3BlbnNzaC1rZXktdjE of it", "at line [redacted] of it"),
+    ],
+)
+def test_what_a_cluster_repeats_of_a_secret_is_redacted(
+    lab: Cluster, server: Server, monkeypatch: pytest.MonkeyPatch,
+    secrets: list[str], said: str, kept: str,
+) -> None:  # fmt: skip
+    told = Kept("failed", Problem("unreachable", "", {"said": said}))
+    monkeypatch.setattr(server, "apply", lambda wanted: told)
+    objects.fill_with("redacted", lambda row: objects.Filled(row.wanted, tuple(secrets)))
+    row = objects.want(lab, ("redacted", "1"), QUEUE)
+    objects.reconcile_due()
+    row.refresh_from_db()
+    assert (row.problem or {})["params"] == {"said": kept}
+    assert kept in row.why

@@ -319,3 +319,37 @@ def test_the_probe_tells_of_this_machine_as_the_one_node(tmp_path: Path) -> None
     assert health.nodes is not None
     (node,) = health.nodes
     assert (node.status, node.cpu, node.memory, node.gpus) == ("Ready", room.cpus, room.memory, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "code"),
+    [
+        ({"url": "https://*.tools.example"}, "", ""),
+        ({}, "worker.exposedUrls.0", "cluster:tools_closed"),
+        (
+            {"url": "https://*.tools.example", "framework": "MPI"},
+            "worker.exposedUrls.0",
+            "cluster:tools_launcher",
+        ),
+        (
+            {"url": "https://*.tools.example", "own": "https://board.tools.example/"},
+            "worker.exposedUrls.0.url",
+            "cluster:tools_address",
+        ),
+    ],
+)
+def test_a_tool_that_cannot_be_opened_here_is_refused(
+    tmp_path: Path, changes: Mapping[str, str], where: str, code: str
+) -> None:
+    framework, own = changes.get("framework", "PyTorch"), changes.get("own")
+    tool = {"name": "board", "toolType": "custom", "container": 80}
+    tool |= {"customUrl": True, "url": own} if own else {}
+    whole = {"image": "local://system", "command": "mpirun python train.py"}
+    worker = typed(WorkerSpec, whole | {"exposedUrls": [tool]})
+    master = typed(ReplicaSpec, whole) if framework == "MPI" else None
+    configuration = "workersAndMaster" if master else "workersOnly"
+    submission = Submission("gang", "vision", framework, configuration, 2, worker, master)
+    options = Options(tools_url=changes.get("url", ""))
+    found = LocalDriver(tmp_path / "data", "host-a", options).check(submission, FACTS)
+    told = [(p.field_id, p.code) for p in found if "exposedUrls" in p.path]
+    assert told == [(where, code)] * bool(code)

@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 from uuid import uuid4
 
+import pytest
 import yaml
 from django.db import transaction
 from hypothesis import HealthCheck, assume, given, settings
@@ -36,6 +37,8 @@ from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline_cli.main import main
+from tests.security.matrix import OF_ROOT
+from tests.security.matrix import Row as BadRow
 from tests.support.examples import examples
 from tests.support.inside import served
 from tests.support.world import World
@@ -127,7 +130,8 @@ def rule_sets(draw: st.DrawFn, field: SpecField) -> dict[str, Any]:
     found = {}
     for kind in draw(st.sets(st.sampled_from(rules_of(field)), max_size=2)):
         if kind in ("min", "max"):
-            found[kind] = draw(scalars(field))
+            bounded = scalars(field) if field.kind.is_numeric else st.integers(0, 20)
+            found[kind] = draw(bounded)
         elif kind == "step":
             found[kind] = draw(st.integers(1, 4))
         elif kind == "options":
@@ -187,6 +191,19 @@ def test_one_verdict(values: dict[str, Any], documents: tuple[tuple[str, str], .
     told = by_json(values, policy)
     assert by_yaml(values, policy) == told
     assert by_form(values, policy) == told
+
+
+@pytest.mark.parametrize("row", OF_ROOT, ids=lambda row: row.id)
+def test_the_groups_and_the_user_0_are_closed_on_every_way_in(row: BadRow) -> None:
+    values = {"security.uidGidSource": "custom", row.path: row.value}
+    opened = parse(yaml.safe_dump({"rules": nest({row.path: {"min": 0}})}))
+    for layers, rules in (([], ["min"]), ([Layer("cluster", "a", opened)], [])):
+        policy = effective_policy(layers)
+        told = by_json(values, policy)
+        assert [(where, rule) for where, rule, *_ in told] == [
+            (f"worker.{row.path}", rule) for rule in rules
+        ]
+        assert by_yaml(values, policy) == by_form(values, policy) == told
 
 
 @st.composite

@@ -12,7 +12,7 @@ from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC
 from tests.policies.contract_paths import KINDS, PATHS, WORKERS_ONLY
 
-OURS = {"blocked", "overridable", "message"}
+OURS = {"blocked", "overridable", "message", "registries", "digestRequired", "maxTotal"}
 """Rules that we have besides."""
 NOT_HERE = {"tolerations.attributes.exclude": "an item removes a default by it; no rule judges it"}
 """Paths that the spec does not have."""
@@ -97,6 +97,8 @@ def test_a_path_takes_exactly_its_rules(path: str) -> None:
     more = OURS | ({"required"} if HERE[path] == "items" else set())
     if in_list and field.kind is Kind.QUANTITY:
         more |= {"min", "max", "defaultFrom"}  # a size may be limited as well as listed
+    if field.has_bounds and not field.kind.is_numeric:
+        more |= {"min", "max"}  # of each number in a text
     kinds = KINDS[HERE[path]]
     assert set(rules_of(field, in_list=in_list)) - more == set(kinds) - more
     for kind in kinds:

@@ -188,6 +188,8 @@ def test_what_reaches_beyond_a_pod_is_allowed_for_a_whole_cluster_or_not(
 @pytest.mark.parametrize(
     ("field", "value", "opening", "rule"),
     [("runAsUid", 0, "min: 0", "min"),
+     ("runAsGid", 0, "min: 0", "min"),
+     ("supplementalGroups", "7, 0", "min: 0", "min"),
      ("seccompProfileType", "Unconfined", "options: [RuntimeDefault, Unconfined]", "options")],
 )  # fmt: skip
 def test_some_values_of_a_field_are_closed_until_a_whole_cluster_has_them(
@@ -201,4 +203,16 @@ def test_some_values_of_a_field_are_closed_until_a_whole_cluster_has_them(
     opened = parse(f"rules: {{worker: {{security: {{{field}: {{{opening}}}}}}}}}")
     for kind, told in (("", [rule]), ("project", [rule]), ("cluster", [])):
         policy = effective_policy([Layer(kind, "a", opened)] if kind else [])
+        assert [p.rule for p in resolve(request, policy).problems] == told
+
+
+def test_bounds_hold_for_each_number_in_a_text() -> None:
+    rules = "rules: {security: {supplementalGroups: {min: 100, max: 2000}}}"
+    policy = effective_policy([Layer("project", "a", parse(rules))])
+    for groups, told in (("100, 2000", []), ("100, 2001", ["max"]), ("99, 100", ["min"])):
+        given = {
+            "worker.security.uidGidSource": Value("custom"),
+            "worker.security.supplementalGroups": Value(groups),
+        }
+        request = Request(framework="PyTorch", configuration="workersOnly", given=given)
         assert [p.rule for p in resolve(request, policy).problems] == told

@@ -140,6 +140,7 @@ NUMBERS = [
         19, "security.runAsUid",
         (-1, None), (2**32, None), ("root", None), (True, None), (1.5, None),
     ),
+    *_numbers(19, "security.runAsGid", (-1, None), (2**32, None), ("root", None)),
     *_numbers(19, "security.supplementalGroups", ("a", None), ("1,,2", None), ("-1", None)),
     *(
         Row(21, "worker", "storage.pvc", [_claim(size)], at="storage.pvc.0.claimInfo.size")
@@ -202,6 +203,12 @@ OF_CLUSTER = [
     *_texts(26, "worker", "workingDir", "/does/not/exist", "/etc"),
 ]
 """What only the cluster can judge."""
+OF_ROOT = [
+    Row(19, "worker", "security.runAsUid", 0, "0"),
+    Row(19, "worker", "security.runAsGid", 0, "0"),
+    *_texts(19, "worker", "security.supplementalGroups", "0", "5, 0", "00"),
+]
+"""Right by the spec, and closed until a policy of a whole cluster opens them."""
 OF_SPEC = [
     row for row in (*METADATA, *NUMBERS, *COMMANDS, *STRUCTURE)
     if row.role == "worker" and not row.unreadable

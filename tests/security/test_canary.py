@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.db import transaction
 from django.test import Client
 
 from assets.credentials import store
 from assets.credentials.types import TYPES
 from assets.models import Credential
+from gangline.clusters import credentials
+from gangline.clusters.models import Cluster
+from gangline.drivers.kubernetes import access as kubernetes
+from gangline.drivers.registry import DRIVERS
+from gangline.drivers.slurm import access as slurm
 from gangline.people.services import give
 from gangline.resources.registry import resources
 from gangline.resources.services import make
@@ -26,7 +32,10 @@ from workloads.models import Attempt
 
 SKIPPED = re.compile(r"^/(?:static|sign-out|logout|api/docs)|\.svg$")
 VARIABLES = "worker.environmentVariables"
-EQUIVALENTS = ("yaml", "curl", "cli", "python", "local", "kubernetes", "sbatch")
+WRITTEN = ("yaml", "curl", "cli", "python")
+NATIVE = {"kubernetes": kubernetes.ClusterCredentials("https://192.0.2.7:6443", token=CANARY),
+          "slurm": slurm.ClusterCredentials(key=CANARY)}  # fmt: skip
+"""How Gangline signs in to the engines whose own form of a workload is shown, but this machine."""
 
 
 def crawled(client: Client) -> Iterator[tuple[str, str]]:
@@ -97,6 +106,18 @@ def rows() -> Iterator[str]:
             yield f"{model.__name__}: {row}"
 
 
+def equivalent(filler: Filler, key: str) -> str:
+    """The draft as it is said in another way: the credential by its name.
+
+    A batch script has the variables in a file beside it.
+    """
+    answer = filler.client.get(f"/workloads/new/{filler.draft}/as/{key}")
+    text: str = answer.content.decode()
+    named = "digits" if key == "slurm" else "genericsecret-api-genericsecret"
+    assert (answer.status_code, named in text) == (200, True), key
+    return text
+
+
 @pytest.mark.django_db
 def test_a_value_is_found_nowhere(
     world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -135,9 +156,19 @@ def test_a_value_is_found_nowhere(
     filler.post("workers", {f"{VARIABLES}~{row}.{n}": v for n, v in typed.items()})
     review = filler.get("review", check="1").page
     told.append(("review", review.html))
-    for key in EQUIVALENTS:
-        answer = filler.client.get(f"/workloads/new/{filler.draft}/as/{key}")
-        told.append((key, answer.content.decode()))
+    shown = [key for key, kind in DRIVERS.items() if kind.native_word]
+    assert set(shown) == {"local", *NATIVE}
+    for key in (*WRITTEN, "local"):
+        told.append((key, equivalent(filler, key)))
+    with transaction.atomic():
+        filler.post("workers", {"worker.image": "registry.lab:5000/ddp:1"})
+        for key, access in NATIVE.items():
+            Cluster.objects.filter(pk=world.cluster.pk).update(
+                kind=key, host_id="", facts={"detail": {"containers": "apptainer"}}
+            )
+            credentials.store(Cluster.objects.get(pk=world.cluster.pk), access, by=None)
+            told.append((key, equivalent(filler, key)))
+        transaction.set_rollback(True)
     told.append(("created", str(filler.post("review", go="create").page.html)))
     assert Attempt.objects.get().value(VARIABLES)[0]["secret"] == secret
     (one,) = Credential.objects.filter(name="api-password")

@@ -1,5 +1,6 @@
 """Credentials in workloads: which may be named, what is stored, what keeps them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,6 +8,9 @@ from django.db import connection
 from django.test import Client
 
 from assets.models import Credential, PersonalCredential
+from gangline.clusters import credentials
+from gangline.clusters.models import Cluster
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.resources.registry import get
 from gangline.resources.services import InUse, delete, make
 from gangline.scopes.models import Scope
@@ -136,6 +140,63 @@ def test_a_wrong_key_and_an_empty_variable_are_told_at_their_place(
     assert (problem["path"], problem["rule"]) == (f"environmentVariables.1.{path}", rule)
     if rule == "fill":
         assert "Your token" in problem["message"]
+
+
+@pytest.fixture
+def on_kubernetes(world: World, loopback_admitted: None) -> None:
+    """The cluster of the world is a Kubernetes that nobody needs to reach."""
+    Cluster.objects.filter(pk=world.cluster.pk).update(kind="kubernetes", host_id="")
+    access = ClusterCredentials("https://127.0.0.1:9", token="unused")
+    credentials.store(Cluster.objects.get(pk=world.cluster.pk), access, by=None)
+
+
+def of_image(world: World, image: str, *logins: str) -> Any:
+    named = {"imagePullSecrets": [{"name": one} for one in logins]} if logins else {}
+    return Client().post(
+        "/api/v1/workloads/distributed",
+        world.spec_body(image=image, **named),
+        content_type="application/json",
+        headers=world.headers("researcher-vision"),
+    )
+
+
+def test_a_login_goes_to_its_own_registry_alone(world: World, on_kubernetes: None) -> None:
+    """Named by hand for another one it is refused; by itself it comes only with its images."""
+    login = {**LOGIN, "url": "corp.reg"}
+    one = shared(world.vision.scope, "corp", kind="dockerRegistry", given=login)
+    for image in ("evil.io/ddp:1", "evil.io/corp.reg/ddp:1", "corp.reg.evil.io/ddp:1", "ddp:1"):
+        refused = of_image(world, image, one.object_name)
+        (problem,) = refused.json()["problems"]
+        assert (refused.status_code, problem["rule"]) == (400, "options"), image
+        assert problem["path"] == "imagePullSecrets.0.name"
+        assert "corp.reg" in problem["message"]
+    assert not Workload.objects.exists()
+    for image, logins, pulls in (
+        ("evil.io/ddp:1", (), None),
+        ("corp.reg/ddp:1", (), [{"name": one.object_name}]),
+        ("corp.reg/ddp:1", (one.object_name,), [{"name": one.object_name}]),
+    ):
+        accepted = of_image(world, image, *logins)
+        assert accepted.status_code == 202, accepted.content
+        workload = Workload.objects.get()
+        rendered = Attempt.objects.get(workload=workload).rendered
+        assert rendered is not None
+        pods = list(of_key(rendered, "containers"))
+        assert pods
+        assert [pod.get("imagePullSecrets") for pod in pods] == [pulls] * len(pods)
+        assert workload.credential_uses.exists() is bool(pulls)
+        workload.attempts.all().delete()
+        workload.delete()
+
+
+def of_key(value: Any, key: str) -> Iterator[dict[str, Any]]:
+    """Every object in ``value`` that has ``key``."""
+    if isinstance(value, dict):
+        if key in value:
+            yield value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from of_key(inner, key)
 
 
 def test_a_credential_in_use_stays_until_its_workload_goes(world: World) -> None:

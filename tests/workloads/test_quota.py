@@ -1,13 +1,19 @@
 """Quota where slots are ours: what starts, what waits for whom, what is stopped for another."""
 
+import json
 from typing import Any
 
 import pytest
+from django.test import Client
 
+from gangline.access.models import AccessRule
+from gangline.accounts.services import make_token
 from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
 from gangline.organization.models import Department, Project, Rank
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
+from gangline.scopes.selectors import tenant_scope
 from tests.support.engine import Engine, current_attempt, new_workload
 from workloads.models import Attempt, Workload
 from workloads.services import admission, intents
@@ -115,13 +121,48 @@ def test_in_quota_by_the_order_of_placement_and_stored(ours: Engine) -> None:
     vision = project(ours, "vision-2", gpus=2)
     one, two, three = (submit(ours, vision, name) for name in ("one", "two", "three"))
     assert [is_over(x) for x in (one, two, three)] == [False, False, True]
-    saved = give(vision, gpus=1)
+    give(vision, gpus=1)
     admit(ours)
     assert [is_over(x) for x in (one, two, three)] == [False, True, True]
-    assert saved.notice.startswith("1 running workload becomes over quota.")
     intents.stop(workload_id=one.pk, by="researcher")
     admit(ours)
     assert [is_over(x) for x in (two, three)] == [False, True]
+
+
+def test_a_lower_quota_tells_how_many_become_over_quota_on_every_way_in(ours: Engine) -> None:
+    vision = project(ours, "vision-2", gpus=2)
+    run(submit(ours, vision, "one"), submit(ours, vision, "two"))
+    AccessRule.objects.create(
+        user=ours.owner, role="system_administrator", scope=tenant_scope(), created_at=db_now()
+    )
+    page = Client()
+    page.force_login(ours.owner, backend="django.contrib.auth.backends.ModelBackend")
+    token = make_token(user=ours.owner, name="tests", days=1).text
+    programs = Client(headers={"Authorization": f"Bearer {token}"})
+    here, old = f"/api/v1/org-unit/projects/{vision.pk}", f"/v1/k8s/clusters/{ours.cluster.pk}"
+    lower = [{"gpu": {"deserved": 1}}]
+    ways: list[tuple[str, str, Any]] = [
+        ("PUT", here, {"name": "vision-2", "resources": lower}),
+        ("PUT", f"{here}/resources", lower),
+        ("PATCH", f"{here}/resources", lower),
+        ("PUT", f"{old}/projects/{vision.pk}", {"name": "vision-2", "deservedGpus": 1}),
+    ]
+    for method, path, body in ways:
+        give(vision, gpus=2)
+        answer = programs.generic(method, path, json.dumps(body), "application/json")
+        assert answer.status_code == 200, answer.content
+        found = answer.json()
+        notice = found[0]["notice"] if isinstance(found, list) else found["notice"]
+        assert notice.startswith("1 running workload becomes over quota."), path
+    assert "notice" not in programs.get(here).json()
+    give(vision, gpus=2)
+    edit = f"/projects/{vision.pk}/edit"
+    typed = {"name": "vision-2", "version": Project.objects.get(pk=vision.pk).version}
+    page.post(
+        edit, typed | {"quotas.0.gpus": "1", "quotas.0.over_quota": "on", "quotas.0.rank": "3"}
+    )
+    shown = page.get(f"/projects/{vision.pk}").content.decode()
+    assert "1 running workload becomes over quota." in shown
 
 
 def test_quota_is_claimed_back_from_whole_gangs_which_wait_in_their_old_place(

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from gangline.forms import drawing
+from gangline.forms.fields import FieldView
 from gangline.spec.problems import Problem
 from gangline.spec_forms.form_actions import FormAction
 from workloads.wizard import last_dry_run
@@ -122,6 +123,7 @@ def autosaved(
             "saved": context["saved_at"],
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
+            "values": {f.path: _value(f) for f in fields if f.is_computed},
             "echoes": {f.path: drawing.echo(f) if f.has_echo else "" for f in fields if not f.wide},
             "errors": {f.path: drawing.told(f) if f.is_told else "" for f in fields},
             "problems": list_of_problems,
@@ -134,6 +136,12 @@ def autosaved(
     )
 
 
+def _value(field: FieldView) -> dict[str, str]:
+    """What its controls show."""
+    unit = next((option.value for option in field.units if option.selected), "")
+    return {"text": field.text, "unit": unit, "placeholder": field.placeholder}
+
+
 def yaml_autosaved(request: HttpRequest, yaml_page: YamlPage) -> JsonResponse:
     """What scripts show after an automatic save of the text."""
     context = yaml_page.context()
@@ -142,6 +150,7 @@ def yaml_autosaved(request: HttpRequest, yaml_page: YamlPage) -> JsonResponse:
             "saved": context["saved_at"],
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
+            "values": {},
             "echoes": {},
             "errors": {"yaml": render_to_string("wizard/yaml_lines.html", context).strip()},
             "problems": "",

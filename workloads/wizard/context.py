@@ -16,12 +16,12 @@ from gangline.drivers.base import NO_FACTS, Driver
 from gangline.drivers.facts import Choice, FieldNote
 from gangline.drivers.kind import Unconnectable
 from gangline.forms.fields import Offer
+from gangline.policies.document import fields_of
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, inherited_values, resolve
 from gangline.policies.selectors import effective_for
 from gangline.settings.catalogue import MASTER, TOLERATIONS, TOPOLOGY
 from gangline.settings.values import value_of
-from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.slurm import SCRIPT, VALUES
@@ -65,14 +65,17 @@ class WizardContext:
         """The context with what is stored now; what nobody changed is not asked again in vain."""
         now = WizardContext(self.actor, self.draft_id, state, draft)
         if state.setup == self.state.setup:
-            same = set(_OF_SETUP)
+            now._take(self, _OF_SETUP)
             if state.assets == self.state.assets and state.different == self.state.different:
-                same |= _OF_ASSETS
+                now._take(self, _OF_ASSETS)
                 is_same = now._telling == self._telling
                 if is_same and now._image(Role.WORKER) == self._image(Role.WORKER):
-                    same.add("worker_form")
-            now.__dict__.update({name: vars(self)[name] for name in same & vars(self).keys()})
+                    now._take(self, {"worker_form"})
         return now
+
+    def _take(self, other: "WizardContext", names: set[str]) -> None:
+        """What ``other`` has found out already."""
+        self.__dict__.update({name: vars(other)[name] for name in names & vars(other).keys()})
 
     @cached_property
     def choices(self) -> Choices:
@@ -245,11 +248,15 @@ class WizardContext:
 
     @cached_property
     def _telling(self) -> Values:
-        """What is typed and tells of others: lines of the person's own script stand where nothing
-        else is said, and so does what a session runs."""
-        fields = catalogue(SPEC.worker)
-        own = (fields[SCRIPT], fields[VALUES], fields[INTERACTIVE])
-        return said(Role.WORKER, own, self.state.worker, Inherited()).values
+        """What is typed and decides what others inherit: lines of the person's own script, a
+        session, and fields from which a policy computes defaults."""
+        found: dict[str, Value] = {}
+        own = {Role.WORKER: {SCRIPT, VALUES, INTERACTIVE}, Role.MASTER: set()}
+        for role, paths in own.items():
+            paths |= {r.computed.value.field for r in self.policy.half(role).values() if r.computed}
+            fields = [spec for spec in fields_of(SPEC, role).values() if spec.path in paths]
+            found |= said(role, fields, self.state.inputs(role), Inherited()).values
+        return found
 
     @cached_property
     def credentials(self) -> Choosable:

@@ -8,7 +8,7 @@ a crash, comes to the same.
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -51,6 +51,7 @@ class Filled:
 _fillers: dict[str, Callable[[ClusterObject], Filled]] = {}
 LEAST_HIDDEN = 6
 """Shorter texts are everywhere."""
+LEAST_HIDDEN_LINE = 16
 
 
 def fill_with(owner_type: str, filler: Callable[[ClusterObject], Filled]) -> None:
@@ -153,13 +154,28 @@ def _apply(driver: ObjectKeeper, row: ClusterObject, wanted: KeptObject) -> Kept
     if kept.problem is None:
         return kept
 
+    forms = sorted(_forms(filled.hidden), key=len, reverse=True)
+
     def redacted(text: str) -> str:
-        for secret in filled.hidden:
-            if len(secret) >= LEAST_HIDDEN:
-                text = text.replace(secret, "[redacted]")
+        for form in forms:
+            text = text.replace(form, "[redacted]")
         return text
 
     return replace(kept, problem=kept.problem.cleaned(redacted))
+
+
+def _forms(hidden: Iterable[str]) -> set[str]:
+    """What a message may repeat of secrets: the whole, as it is or quoted, or a line of it."""
+    found = set()
+    for secret in hidden:
+        if len(secret) >= LEAST_HIDDEN:
+            found |= {
+                secret,
+                json.dumps(secret)[1:-1],
+                json.dumps(secret, ensure_ascii=False)[1:-1],
+            }
+        found |= {line for line in secret.splitlines() if len(line) >= LEAST_HIDDEN_LINE}
+    return found
 
 
 def _store(row: ClusterObject, kept: Kept) -> None:

@@ -169,6 +169,10 @@ class Clusters(Resource[Cluster]):
             raise ValidationError(
                 {one.path: ValidationError(one.told, one.code) for one in problems}
             ) from None
+        if problems := list(obj.engine.connection_problems(stored, connections.site())):
+            raise ValidationError(
+                {one.path: ValidationError(one.told, one.code) for one in problems}
+            )
         old = model.model_validate(before.config) if before is not None else None
         for name in model.model_fields:
             options = {one.value: one for one in obj.engine.options(name, facts_of(obj))}

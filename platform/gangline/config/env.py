@@ -6,10 +6,11 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, IPvAnyNetwork
+from pydantic import BeforeValidator, Field, IPvAnyNetwork, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gangline.lib.paths import default_data_dir
+from gangline.lib.urls import parts_of, shares_cookies
 
 
 def _split(value: object) -> object:
@@ -84,6 +85,15 @@ class Env(BaseSettings):
     """Maximum number of PostgreSQL connections per process."""
     fail_points: str = ""
     """`reconcile.after_create:kill@1`: for fault tests; refused unless `debug` is on."""
+
+    @field_validator("tools_url")
+    @classmethod
+    def _apart(cls, tools_url: str, found: ValidationInfo) -> str:
+        host = parts_of(tools_url).hostname or ""
+        own = parts_of(found.data.get("public_url", "")).hostname or ""
+        if shares_cookies(host.removeprefix("*."), own):
+            raise ValueError(f"choose a domain that is not above or below {own}, Gangline's own")
+        return tools_url
 
     @property
     def offers_local_cluster(self) -> bool:

@@ -4,7 +4,7 @@ Pages, forms, API and checks of clusters follow from it; nothing outside a drive
 more of an engine than this.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
@@ -17,6 +17,7 @@ from pydantic.alias_generators import to_camel
 
 from gangline.lib import yaml_text
 from gangline.lib.problems import Problem
+from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES
 
 from .base import AttemptRef, Driver
 from .checks import REACHABILITY, Tell, tell_nobody
@@ -217,6 +218,10 @@ class ClusterKind:
         """Whether workloads on this machine are kept from Gangline's own data."""
         return True
 
+    def connection_problems(self, connection: Any, site: Site) -> Iterator[Problem]:
+        """Settings that this installation cannot have, each at the name of its field."""
+        return iter(())
+
     # Credentials
 
     def ways(self) -> Sequence[Way]:
@@ -258,6 +263,10 @@ class ClusterKind:
     def gpu(self, connection: Any, facts: Facts) -> str:
         """What the engine calls a GPU."""
         return ""
+
+    def priorities(self, facts: Facts) -> Mapping[str, int]:
+        """What each class of priority is worth, by name; empty: a workload without any."""
+        return {"": DEFAULT_PRIORITY, **PRIORITIES}
 
     def options(self, name: str, facts: Facts) -> Sequence[Option]:
         """The values that a field of ``connection`` is chosen from; none: it is typed."""

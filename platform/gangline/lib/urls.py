@@ -11,6 +11,15 @@ def parts_of(text: str) -> SplitResult:
         return SplitResult("", "", "", "", "")
 
 
+def shares_cookies(host: str, other: str) -> bool:
+    """Whether pages of one can set cookies that the other gets: it is the same or inside of it.
+
+    https://www.rfc-editor.org/rfc/rfc6265#section-5.3
+    """
+    one, two = f".{host}", f".{other}"
+    return bool(host and other) and (one.endswith(two) or two.endswith(one))
+
+
 def web_address_problem(text: str) -> str | None:
     """What keeps ``text`` from being the address of a page, as a predicate; None: it is one."""
     parts = parts_of(text)

@@ -48,6 +48,19 @@ PRIORITIES = component(
     },
 )
 _LIST = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
+_STORED = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": True,
+        "properties": {
+            "notice": {
+                "type": "string",
+                "description": "What the change brings with it, if anything.",
+            }
+        },
+    },
+}
 _OWN_PATHS = {
     "cluster": "clusterId",
     "department": "parentId",
@@ -120,7 +133,7 @@ class UnitViewSet(ResourceViewSet):
 
     @extend_schema(
         request={"application/json": _LIST},
-        responses={200: _LIST, **errors(400, 403, 404, 412)},
+        responses={200: _STORED, **errors(400, 403, 404, 412)},
     )
     def replace_resources(self, request: Request, pk: Any) -> Response:
         """The quota of every node pool; what is not named is as for a new one."""
@@ -128,7 +141,7 @@ class UnitViewSet(ResourceViewSet):
 
     @extend_schema(
         request={"application/json": _LIST},
-        responses={200: _LIST, **errors(400, 403, 404, 412)},
+        responses={200: _STORED, **errors(400, 403, 404, 412)},
     )
     def change_resources(self, request: Request, pk: Any) -> Response:
         """Single values of the quota."""
@@ -195,7 +208,8 @@ class UnitViewSet(ResourceViewSet):
             parts={"quotas": rows},
             version=self.version(obj),
         )
-        return Response(ResourcesField().to_representation(saved.obj))
+        told = {"notice": saved.notice} if saved.notice else {}
+        return Response([one | told for one in ResourcesField().to_representation(saved.obj)])
 
     def base_rows(self) -> QuerySet[Any]:
         return super().base_rows().prefetch_related(*quotas.READ_WITH)

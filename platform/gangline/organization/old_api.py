@@ -53,7 +53,7 @@ OLD_PROJECT = component(
     "OldProject",
     _text(
         id={"type": "integer"}, name=_WORD, clusterUuid=_WORD, departmentId={"type": "integer"},
-        departmentName=_WORD, namespace=_WORD, nodePoolsResources=_QUOTAS,
+        departmentName=_WORD, namespace=_WORD, nodePoolsResources=_QUOTAS, notice=_WORD,
         **dict.fromkeys(_GPUS, _NUMBER),
     ),
 )  # fmt: skip
@@ -358,6 +358,7 @@ def _project(new: Mapping[str, Any]) -> dict[str, Any]:
         "defaultNodePools": new["effective"]["defaultNodePools"],
         "phase": new["status"]["phase"],
         "status": {"namespace": new["status"]["namespace"]},
+        **{name: new[name] for name in ("notice",) if name in new},
     }
 
 

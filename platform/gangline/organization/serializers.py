@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from gangline.clusters.models import Cluster, NodePool
 from gangline.lib.problems import Problem, Refused, unknown_fields
-from gangline.resources.api import IdField, ResourceSerializer
+from gangline.resources.api import IdField, NoticeField, ResourceSerializer
 
 from . import quotas, usage
 from .models import MOST_TYPES, RESOURCES, Department, Project, Quota, Rank
@@ -147,6 +147,7 @@ class UnitSerializer(ResourceSerializer):
     status = serializers.SerializerMethodField()
     created_by = serializers.SerializerMethodField("get_created_by")
     updated_by = serializers.SerializerMethodField("get_updated_by")
+    notice = NoticeField()
 
     @extend_schema_field({"type": "object", "additionalProperties": {"type": ["number", "null"]}})
     def get_total_resources(self, node: Any) -> dict[str, float | None]:
@@ -198,7 +199,7 @@ def _pool(given: Mapping[str, Any], pools: list[NodePool], at: str) -> NodePool:
 _SHARED = (
     "id", "name", "description", "cluster_id", "node_types", "resources", "total_resources",
     "status",
-    "created_at", "updated_at", "created_by", "updated_by",
+    "created_at", "updated_at", "created_by", "updated_by", "notice",
 )  # fmt: skip
 
 

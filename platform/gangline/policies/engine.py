@@ -16,13 +16,16 @@ from gangline.spec.frameworks import (
     WORKERS_AND_MASTER,
     WORKERS_ONLY,
     configuration_problem,
+    framework_of,
 )
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.shares import DEVICES
 from gangline.spec.sources import Value, Values
 from gangline.spec.values import field_path, half_of
 from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
 
+from . import gpu_caps
 from .document import fields_of
 from .effective import EffectivePolicy
 from .lists import overlaid
@@ -109,6 +112,9 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
             master.judge()
     problems = [*_setup_problems(configuration, worker.framework), *_missing(policy),
                 *_unknown(request, halves)]  # fmt: skip
+    gang = framework_of(worker.framework).gang(configuration)
+    plain = {half.role: {p: v.value for p, v in half.values.items()} for half in halves}
+    problems += gpu_caps.in_all(gang, plain, policy.rule(Role.WORKER, DEVICES))
     effective: dict[str, Value] = {}
     for half in halves:
         problems += half.told()
@@ -126,16 +132,17 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
 
 def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> Values:
     """By path of its half, what ``role`` has where nothing is given for it; not judged."""
-    worker = _worker(request, policy)
+    worker, under = _worker(request, policy), _of(request.assets, role)
     if role is Role.WORKER:
         bare = RoleResolver(Role.WORKER, policy)
         framework = {FRAMEWORK: Value(request.framework)} if request.framework else {}
-        bare.fill(framework, under=_of(request.assets, Role.WORKER), script=worker.script)
+        bare.fill(framework, under=under, script=worker.script)
         return worker.without_given(bare)
-    master = RoleResolver(role, policy, worker.framework)
-    master.fill({}, worker, _of(request.assets, role))
-    master.wait_for_people(worker.values)
-    return master.values
+    master, bare = (RoleResolver(role, policy, worker.framework) for _ in range(2))
+    master.fill(_given(request, role), worker, under)
+    bare.fill({}, worker, under)
+    bare.wait_for_people(worker.values)
+    return master.without_given(bare)
 
 
 def _worker(request: Request, policy: EffectivePolicy) -> RoleResolver:

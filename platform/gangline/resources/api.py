@@ -49,6 +49,18 @@ class IdField(serializers.Field):  # type: ignore[type-arg]
         return int(text)
 
 
+class NoticeField(serializers.CharField):
+    """What a change brings with it: in the answer to that change alone."""
+
+    def __init__(self) -> None:
+        super().__init__(read_only=True, help_text="What the change brings with it, if anything.")
+
+    def get_attribute(self, instance: Any) -> str:
+        if notice := getattr(instance, "notice", ""):
+            return str(notice)
+        raise serializers.SkipField
+
+
 class ResourceSerializer(serializers.ModelSerializer):  # type: ignore[type-arg]
     """Shapes JSON: camelCase names, strict types, unknown keys refused, null as not given.
 
@@ -225,6 +237,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         if saved is not None:
             # With what the list draws: counts, joined rows.
             obj = self.resource.rows(self.user).filter(pk=obj.pk).first() or obj
+            obj.notice = saved.notice
         return dict(self.writer.to_representation(obj))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, cached_property
@@ -125,6 +125,16 @@ class SpecField:
         """CLI flag without dashes."""
         name = self.path.rsplit(".", 1)[-1]
         return self.ui.flag or "".join(f"-{c.lower()}" if c.isupper() else c for c in name)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether a least and a largest number hold for its values, or for each number in them."""
+        return self.kind.is_numeric or (self.format is not None and self.format.numbers is not None)
+
+    def numbers(self, value: Any) -> Sequence[Any]:
+        """What bounds are compared with."""
+        read = self.format.numbers if self.format else None
+        return read(value) if read else [value]
 
     @property
     def shown_with(self) -> When | None:

@@ -31,7 +31,12 @@ def _groups_problem(text: str) -> str | None:
 GroupIds = Annotated[
     str,
     Field(max_length=400),
-    Format("group-ids", "group numbers with commas between, such as 2, 3, 5", _groups_problem),
+    Format(
+        "group-ids",
+        "group numbers with commas between, such as 2, 3, 5",
+        _groups_problem,
+        numbers=group_ids,
+    ),
 ]
 
 
@@ -87,6 +92,7 @@ class Security(SpecModel):
         int | None,
         Field(ge=0, le=_LARGEST_ID),
         _ui("Group ID"),
+        Restricted(least=1),
         Voluntary(),
         When("uidGidSource", (CUSTOM,)),
     ] = None
@@ -99,6 +105,7 @@ class Security(SpecModel):
             placeholder="2, 3, 5",
             advanced=True,
         ),
+        Restricted(least=1),
         When("uidGidSource", (CUSTOM,)),
     ] = None
     run_as_non_root: Annotated[

@@ -318,6 +318,7 @@ class _Drawing:
             suggestions=tuple(self.form.suggestions.get(spec.path, ())),
             advice=tuple(a.sentence for a in self.advice if a.path == spec.path),
             needs=self._needs(spec),
+            is_computed=rule.computed is not None and said_text is None,
         )
 
     def _stands(self, spec: SpecField) -> bool:

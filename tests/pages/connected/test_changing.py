@@ -1,5 +1,6 @@
 """Changing a cluster that is connected: settings, removal, and what was left on it."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
+from tests.support.api import ApiClient
 from tests.support.connected import Post, seen
 from tests.support.world import World
 from workloads.models import Workload
@@ -88,6 +90,23 @@ def test_what_is_wrong_is_said_and_changes_nothing(
     assert f'href="#f-{next(iter(change))}"' in answer.content.decode()
     now = Cluster.objects.get(pk=lab.pk)
     assert (now.name, now.config, now.version) == (lab.name, lab.config, lab.version)
+
+
+@pytest.mark.parametrize(
+    "domain", ["lab.example", "gangline.lab.example", "t.gangline.lab.example"]
+)
+def test_tools_get_no_domain_that_shares_cookies_with_gangline(
+    world: World, post: Post, lab: Cluster, domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = settings.GANGLINE.model_copy(update={"public_url": "https://gangline.lab.example"})
+    monkeypatch.setattr(settings, "GANGLINE", here)
+    answer = post(f"/clusters/{lab.pk}/edit", **wanted(lab, tools_domain=domain))
+    assert (answer.status_code, 'href="#f-tools_domain"' in answer.content.decode()) == (422, True)
+    body = json.dumps({"name": lab.name, "connection": {"toolsDomain": domain}})
+    refused = ApiClient(world, "administrator").request("PUT", f"clusters/{lab.pk}", body)
+    assert refused.status_code == 400
+    assert [one["path"] for one in refused.json()["problems"]] == ["toolsDomain"]
+    assert Cluster.objects.get(pk=lab.pk).config == lab.config
 
 
 def test_of_two_administrators_the_second_is_told_and_loses_nothing(

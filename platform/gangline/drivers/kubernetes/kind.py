@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -24,8 +24,9 @@ from gangline.drivers.kind import (
     Way,
 )
 from gangline.lib import yaml_text
+from gangline.lib.problems import Problem
 
-from . import intake, manifests, names, probe, queues, schedulers
+from . import intake, manifests, names, priorities, probe, queues, schedulers
 from .access import ClusterCredentials, Options
 from .capabilities import NO_METRICS
 from .client import Allowance, Client, Unreachable
@@ -96,6 +97,7 @@ class Kubernetes(ClusterKind):
             gpu=self.gpu(connection, facts),
             data_dir=site.data_dir,
             node_type=site.node_type or NODE_TYPE,
+            priorities=frozenset(str(one["name"]) for one in facts.detail.get(priorities.FACT, ())),
             entrance=Entrance(
                 domain=connection.tools_domain,
                 ingress_class=connection.ingress_class,
@@ -126,6 +128,12 @@ class Kubernetes(ClusterKind):
         if health.reachable and health.capacity is None:
             return replace(health, capacity=probe.capacity(found))
         return health
+
+    def connection_problems(
+        self, connection: KubernetesConnection, site: Site
+    ) -> Iterator[Problem]:
+        if own := Entrance(connection.tools_domain, origin=site.origin).own_host:
+            yield Problem("settings:cookies", "tools_domain", {"host": own})
 
     def uid(self, access: ClusterCredentials, site: Site) -> str:
         try:
@@ -175,6 +183,9 @@ class Kubernetes(ClusterKind):
         for one in (facts.detail.get("nodes") or {}).get("gpus") or ():
             totals[str(one["resource"])] += int(one["total"])
         return max(totals, key=lambda name: (totals[name], name), default=GPU)
+
+    def priorities(self, facts: Facts) -> Mapping[str, int]:
+        return {**super().priorities(facts), **priorities.values(facts)}
 
     def options(self, name: str, facts: Facts) -> Sequence[Option]:
         if name != "scheduler":

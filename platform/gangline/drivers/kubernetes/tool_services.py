@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from gangline.drivers import tools
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
+from gangline.lib.urls import parts_of, shares_cookies
 from gangline.spec.frameworks import GangRole
 from gangline.spec.problems import Problem, Role
 from gangline.spec.tools import Tool
@@ -52,6 +53,12 @@ class Entrance:
     @property
     def scheme(self) -> str:
         return "http" if self.is_plain else "https"
+
+    @property
+    def own_host(self) -> str:
+        """Gangline's own host, where its cookies and those of tools would mix; else empty."""
+        host = parts_of(self.origin).hostname or ""
+        return host if shares_cookies(self.domain, host) else ""
 
 
 def address(submission: Submission, tool: str, given: str | None, entrance: Entrance) -> str:
@@ -166,6 +173,8 @@ def _lacking(facts: Facts, entrance: Entrance) -> Problem | None:
 
     if not entrance.domain:
         return lacking("cluster:tool_domain", "a domain")
+    if entrance.own_host:
+        return lacking("cluster:tool_cookies", "another domain", host=entrance.own_host)
     listed = facts.detail.get("ingressClasses")
     if listed is None:
         return None  # nobody has looked yet: the cluster will say
