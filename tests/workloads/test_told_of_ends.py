@@ -72,7 +72,7 @@ def test_pods_of_what_somebody_removed_have_ended(workload: Workload, see: See) 
     see(ObservedState.ABSENT)
     first, second = Replica.objects.order_by("rank")
     assert (first.state, second.state) == ("Stopped", "Succeeded")
-    assert first.reason.startswith("Removed with the whole")
+    assert first.reason.startswith("Removed with the workload")
     assert first.ended_at is not None
 
 

@@ -227,7 +227,7 @@ def test_a_right_that_gangline_gives_itself_later_is_doubt(place: Ground) -> Non
     _without_binding(place)
     told = _until(place, lambda: dry_run_of(place), wanted=lambda told: not told.asked)
     assert told.problems == ()
-    assert "takes it with the next workload" in told.doubts[0]
+    assert "gets it with the next workload" in told.doubts[0]
 
 
 @pytest.mark.thorough

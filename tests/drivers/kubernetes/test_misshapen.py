@@ -80,14 +80,14 @@ def test_a_step_that_is_told_nonsense_says_so_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("script", "name", "words", "fix"),
     [
-        (Script(status=429, page=b"slow down"), "Identity", "too much to do", "in a minute"),
+        (Script(status=429, page=b"slow down"), "Identity", "rate limiting", "in a minute"),
         (Script(status=500, page=b"oops"), "Identity", "answered 500: it starts", "in a minute"),
         (Script(status=503, page=HTML), "Identity", "answered 503: it starts", "in a minute"),
         (Script(status=403, page=b"{}"), "Identity", "does not say who", "system:basic-user"),
         (Script(page=HTML), "Identity", "not as an API server of Kubernetes does", "address"),
         (Script(page=DEEP), "Identity", "not as an API server of Kubernetes does", "address"),
         (Script(page=b"9" * 9999), "Identity", "not as an API server of Kubernetes", "address"),
-        (Odd(odd={"/version": DEEP.decode()}), "Version", "no version of Kubernetes", "address"),
+        (Odd(odd={"/version": DEEP.decode()}), "Version", "without a version", "address"),
     ],
 )  # fmt: skip
 def test_a_server_that_cannot_answer_is_told_from_one_that_is_none(

@@ -153,7 +153,7 @@ def test_an_object_that_cannot_be_read_is_doubt(act: str) -> None:
         driver.delete_object(OwnedObject(SEEN, "PyTorchJob")),
     ):
         assert isinstance(found, Unknown)
-        assert "could not be understood" in found.reason
+        assert "could not be read" in found.reason
     assert client.count("DELETE") == client.count("PATCH") == 0
 
 

@@ -77,7 +77,7 @@ def test_a_place_that_is_lost_time_and_again_is_listed_ever_more_rarely(say: Say
     assert sum(pauses) > 120
     assert all(pause <= reflector.LONGEST_RELIST_PAUSE for pause in pauses)
     said = store.troubles[PODS, ""]
-    assert said.startswith("The watch of pods keeps failing. What is there is read ")
+    assert said.startswith("The watch of pods keeps failing. It is listed again ")
 
 
 def test_f26_one_place_that_is_lost_is_listed_soon_and_is_no_trouble() -> None:

@@ -266,7 +266,7 @@ def test_what_somebody_asked_to_delete_is_going_until_a_look_finds_it_again(
     assert "Delete lost" not in page
     Orphan.objects.filter(pk=lost.pk).update(seen_at=db_now() + timedelta(minutes=1))
     page = seen(world, f"{address}/checks")
-    assert "it is still there" in page
+    assert "it still exists" in page
     assert "Delete lost" in page
 
 
