@@ -122,10 +122,6 @@ def _questions(product: Product, camera: Camera) -> None:
     expect(sums).to_contain_text("robotics")
     page.wait_for_load_state("networkidle")
     camera.take(page, "project-form")
-    page.goto("/access-rules")
-    page.locator("tbody a").first.click()
-    page.wait_for_load_state()
-    camera.take(page, "access-rule")
     page.goto("/roles/new")
     page.get_by_label("Name").fill("Data keeper")
     for name in ("View", "Create", "Edit"):
