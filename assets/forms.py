@@ -158,7 +158,7 @@ class AssetForm(MakesCredentials, PartOfSpec):
         if self.is_edit:
             return self.instance.scope  # type: ignore[no-any-return]
         chosen = str(self.data.get("scope") or self.initial.get("scope") or "")
-        return Scope.objects.filter(pk=int(chosen)).first() if chosen.isdecimal() else None
+        return self.scopes().filter(pk=int(chosen)).first() if chosen.isdecimal() else None
 
     @property
     def where(self) -> Scope | None:

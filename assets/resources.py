@@ -18,6 +18,7 @@ from assets.credentials.choices import unknown
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
+from assets.selectors.places import nodes_for, projects_with
 from assets.templates import Templates
 from assets.trial_views import panel_of
 from assets.trials import SOURCES
@@ -25,12 +26,12 @@ from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.clusters import trials
 from gangline.resources.registry import register
-from gangline.resources.resource import M, Nav, Panel, Resource, Wire
+from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec import shares
 from gangline.spec.catalogue import Kind
 from gangline.spec.frameworks import PROGRAMS, framework_of
-from gangline.spec_forms.words import item_in_words, readable
+from gangline.spec_forms.words import count, item_in_words, readable
 from gangline.tables import filters
 from gangline.web import formats
 
@@ -53,6 +54,7 @@ class Assets(Resource[M]):
     related = ("scope__parent__parent__parent", "created_by", "updated_by")
     seen_from_below = True
     can_copy = True
+    shows_yaml = True
 
     @property
     def kind(self) -> AssetKind:
@@ -102,6 +104,16 @@ def _gpus(row: Asset) -> str:
     return shares.of_pod_in_words(row.values) or formats.NOTHING
 
 
+def _use(of: str) -> Action:
+    """Opens the form with the asset chosen."""
+    return Action(
+        label="Use in a new workload",
+        icon="plus",
+        url=lambda obj: f"{reverse('workload-new')}?{of}={obj.pk}",
+        allowed=lambda user, obj: projects_with(user, obj).exists(),
+    )
+
+
 def _made_for(row: Environment) -> str:
     """The framework in words; empty: any."""
     return framework_of(row.framework).label
@@ -115,6 +127,7 @@ class Environments(Assets[Environment]):
     empty_text = "An environment saves typing image, command and variables again."
     form = "assets.forms.EnvironmentForm"
     nav = Nav(group="Assets", icon="variable", order=20)
+    actions = (_use("environment"),)
     table = table(
         "environments",
         name_column("environment", "Environment"),
@@ -163,6 +176,7 @@ class Computes(Assets[Compute]):
     empty_text = "A compute resource names a size of pod, such as one GPU with eight cores."
     form = "assets.forms.ComputeForm"
     nav = Nav(group="Assets", icon="cpu", order=30)
+    actions = (_use("compute"),)
     table = table(
         "computes",
         name_column("compute", "Compute resource"),
@@ -185,6 +199,12 @@ class Computes(Assets[Compute]):
         edited=202,
         deleted=202,
     )
+
+    def facts_of(self, request: HttpRequest, obj: Compute) -> Iterable[tuple[str, Any]]:
+        yield from super().facts_of(request, obj)
+        if isinstance(request.user, User):
+            for cluster, fit, nodes in nodes_for(request.user, obj):
+                yield f"Fits on {cluster.name}", f"{fit} of {count(nodes, 'node')}"
 
 
 def _source(row: Asset) -> str:
@@ -213,7 +233,6 @@ class DataSources(Assets[M]):
     entity = "data_source"
     lede = "Data that is there already, and where replicas find it."
     empty_text = "A data source saves everyone from typing where the data is."
-    can_copy = False
 
     @property
     def create_label(self) -> str:
@@ -328,6 +347,7 @@ class AllDataSources(DataSources[DataSource]):
     key = "data_source"
     path = "data-sources"
     verbs = frozenset({"view", "create"})
+    can_copy = shows_yaml = False
     form = "assets.forms.TypeForm"
     form_template = "assets/data_source_type.html"
     nav = Nav(group="Assets", icon="database", order=40)

@@ -108,6 +108,7 @@ class Templates(Resource[Template]):
     related = ("scope__parent__parent__parent", "created_by", "updated_by")
     seen_from_below = True
     can_copy = True
+    shows_yaml = True
     list_template = "assets/templates.html"
     detail_template = "assets/template.html"
     form_template = "assets/template_form.html"

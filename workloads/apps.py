@@ -14,8 +14,9 @@ class WorkloadsConfig(AppConfig):
         from workloads.live import WorkloadListFeed
         from workloads.parts import WorkloadFeed
         from workloads.selectors import overview
+        from workloads.tables import WORKLOADS
 
         feeds.register("workloads", WorkloadListFeed())
         feeds.register("workload", WorkloadFeed())
-        saved.register("workloads", "workload-list")
+        saved.register(WORKLOADS, "workload-list")
         navigation.count_attention("workload-list", overview.attention)

@@ -52,7 +52,7 @@ class ValuesForm(Tested):
 
     def add_values(self, offered: tuple[CredentialType, ...]) -> None:
         self.offered = offered
-        given = self.data.get("pairs", "") if self.is_bound else ""
+        given = str((self.data if self.is_bound else self.initial).get("pairs", ""))
         is_count = given.isdecimal() and len(given) <= len(str(MOST_PAIRS))
         self.pairs = min(int(given) if is_count else FIRST_PAIRS, MOST_PAIRS)
         for one in offered:
@@ -167,10 +167,20 @@ class ValuesForm(Tested):
 
 class CredentialForm(ValuesForm):
     not_edited = frozenset({"scope"})
+    copied = ("kind",)
 
     class Meta:
         model: type[Credential] = Credential
         fields: tuple[str, ...] = ("name", "description", "scope")
+
+    @classmethod
+    def copy_of(cls, obj: Credential) -> dict[str, Any]:
+        """Values are typed anew; what of them is shown anyway is there."""
+        found = super().copy_of(obj)
+        keys = obj.shown.get("keys", ())
+        found |= {"pairs": max(len(keys), FIRST_PAIRS), f"{obj.kind}.url": obj.shown.get("url")}
+        found |= {f"{obj.kind}.{PAIRS}.{n}.key": key for n, key in enumerate(keys)}
+        return found if obj.is_ours else {**found, EXISTING: obj.object_name}
 
     def prepare(self) -> None:
         if "scope" in self.fields:

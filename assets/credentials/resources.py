@@ -47,6 +47,7 @@ class CredentialResource(Resource[M]):
     """What both have: values that are sealed, a type, a Secret on clusters."""
 
     secret = frozenset({"values"})
+    can_copy = True
     form_template = "assets/credential_form.html"
     pages = MappingProxyType(
         {

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from gangline.spec import images
 from gangline.spec.environment import object_name_problem
 
 LONGEST = 65_536
@@ -23,7 +24,6 @@ LONGEST_NAME = 63
 MOST_PAIRS = 64
 LARGEST = 512 * 1024
 """Bytes of all values together: a Secret takes at most one MiB."""
-DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")
 DOCKER_CONFIG, OPAQUE = "kubernetes.io/dockerconfigjson", "Opaque"
 NGC_HOST = "nvcr.io"
 _MASK = re.compile(r"[•*●]{3,}|\$encrypted\$")
@@ -251,7 +251,7 @@ class CredentialType:
 def _docker_config(url: str, user: str, password: str) -> dict[str, str]:
     """https://kubernetes.io/docs/tasks/configure-pod-container/pull-image-private-registry/"""
     login = base64.b64encode(f"{user}:{password}".encode()).decode()
-    at = "https://index.docker.io/v1/" if registry_host(url) in DOCKER_HUB else url
+    at = "https://index.docker.io/v1/" if registry_host(url) in images.DOCKER_HUB else url
     entry = {"username": user, "password": password, "auth": login}
     return {".dockerconfigjson": json.dumps({"auths": {at: entry}})}
 
@@ -262,17 +262,10 @@ def registry_host(url: str) -> str:
     return host.partition("/")[0].lower()
 
 
-def image_host(image: str) -> str:
-    """The registry that an image comes from: Docker Hub where its name says none."""
-    first, slash, _ = image.partition("/")
-    is_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
-    return first.lower() if is_host else DOCKER_HUB[0]
-
-
 def serves(url: str, image: str) -> bool:
     """Whether the login at a registry is of use for an image."""
-    host, wanted = registry_host(url), image_host(image)
-    return host == wanted or {host, wanted} <= set(DOCKER_HUB)
+    host, wanted = registry_host(url), images.host(image)
+    return host == wanted or {host, wanted} <= set(images.DOCKER_HUB)
 
 
 _ALL = (

@@ -45,6 +45,11 @@ class DataVolumeForm(ResourceForm):
         model = DataVolume
         fields = ("name", "description")
 
+    @classmethod
+    def copy_of(cls, obj: DataVolume) -> dict[str, Any]:
+        """Each copy shares another claim."""
+        return {**super().copy_of(obj), "shared": list(obj.shared.values_list("pk", flat=True))}
+
     def prepare(self) -> None:
         origin, shared = self.fields["origin"], self.fields["shared"]
         sources = PvcSource.objects.filter(scope__kind=ScopeKind.PROJECT).select_related("scope")

@@ -73,6 +73,8 @@ class DataVolumes(Resource[DataVolume]):
     empty_text = "A data volume lets other projects read what lies on the claim of one."
     delete_text = "The claim and what is on it stay with their project."
     form = "assets.data_volumes.forms.DataVolumeForm"
+    can_copy = True
+    shows_yaml = True
     related = ("scope__parent__parent__parent", "scope__project__cluster", "origin",
                "created_by", "updated_by")  # fmt: skip
     nav = Nav(group="Assets", icon="server", order=45)

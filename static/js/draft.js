@@ -8,7 +8,6 @@ import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
 import { orderable } from "./draft/order.js";
 import "./draft/file.js";
-import "./draft/picks.js";
 import { dryRun } from "./draft/dry_run.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";

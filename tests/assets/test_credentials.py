@@ -17,6 +17,8 @@ from gangline.lib.sealing import key_of
 from gangline.policies.services import save
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
+from gangline.scopes.selectors import tenant_scope
+from tests.support.forms import Page
 from tests.support.world import World
 
 CANARY = "c4n4ry-5d1f"
@@ -248,9 +250,18 @@ def test_new_values_begin_with_the_keys_that_are_there(world: World) -> None:
         "credential", scope=world.vision.scope, name="four", kind="genericSecret", given=pairs
     )
     browser = world.client("administrator")
-    page = browser.get(f"/credentials/{one.pk}/values").content.decode()
-    assert all(f'value="key-{n}"' in page for n in range(4))
-    assert CANARY not in page
+    for at in ("values", "copy"):
+        page = browser.get(f"/credentials/{one.pk}/{at}").content.decode()
+        assert all(f'value="key-{n}"' in page for n in range(4))
+        assert CANARY not in page
+
+
+def test_a_copy_names_the_secret_that_others_keep(world: World) -> None:
+    given = {"existingSecretName": "theirs"}
+    one = make("credential", scope=tenant_scope(), name="a", kind="password", given=given)
+    shown = Page(world.client("administrator").get(f"/credentials/{one.pk}/copy").content.decode())
+    named = {e.attributes.get("name"): e.attributes.get("value") for e in shown.elements}
+    assert (named["name"], named["existingSecretName"]) == ("a-copy", "theirs")
 
 
 def test_an_empty_list_says_whom_to_ask_who_may_create_none(world: World) -> None:

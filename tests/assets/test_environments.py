@@ -7,6 +7,10 @@ import pytest
 from django.test import Client
 
 from assets.models import Compute, Environment
+from assets.selectors import places
+from gangline.clusters import nodes
+from gangline.drivers.facts import NodeFact
+from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from gangline.spec.frameworks import PROGRAMS
 from gangline.supervisor import installation
@@ -37,6 +41,20 @@ def test_a_new_installation_has_compute_resources_from_none_to_a_whole_gpu() -> 
     assert portions == {"cpu-only": 0, "small-fraction": 0.1, "half-gpu": 0.5, "one-gpu": 1}
     assert {values["compute.cpuCoreRequest"] for values in shipped.values()} == {0.1}
     assert {values["compute.cpuMemoryRequest"] for values in shipped.values()} == {"100M"}
+
+
+def test_a_compute_resource_says_how_many_nodes_can_hold_a_pod_of_it(world: World) -> None:
+    found = [
+        NodeFact("large", "Ready", cpu=32.0, memory=64 * 10**9, gpus=4),
+        NodeFact("cordoned", "Cordoned", cpu=32.0, memory=64 * 10**9, gpus=4),
+        NodeFact("small", "Ready", cpu=32.0, memory=64 * 10**9, gpus=1),
+        NodeFact("full", "Ready", cpu=32.0, memory=10**9, gpus=4),
+    ]
+    nodes.store(world.cluster, found)
+    values = {"compute.gpuDevicesRequest": 2, "compute.cpuMemoryRequest": "4G"}
+    made = make("compute", scope=world.department.scope, name="two", values=values)
+    told = places.nodes_for(world.people["researcher-vision"], made)
+    assert list(told) == [(world.cluster, 1, 4)]
 
 
 def test_clients_say_and_ask_which_framework_an_environment_is_for(world: World) -> None:

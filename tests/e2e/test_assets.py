@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from assets.models import Asset, Credential, Template
+from gangline.clusters import storage
+from gangline.clusters.models import StorageClass
 from tests.e2e.test_form import reach
 from tests.resources.data_volume_sample import origin
 from tests.support import repositories
@@ -34,6 +36,18 @@ Opener = Callable[..., Page]
             id="compute", marks=pytest.mark.thorough,
         ),
         pytest.param("/templates", {}, {}, id="template", marks=pytest.mark.thorough),
+        pytest.param(
+            "/data-sources/git",
+            {
+                "worker.storage.git~item.repository": "https://git.example/code.git",
+                "worker.storage.git~item.path": "/code",
+            }, {},
+            id="data source", marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            "/my-credentials", {"password.user": "dana", "password.password": "x"}, {},
+            id="personal credential", marks=pytest.mark.thorough,
+        ),
         pytest.param(
             "/data-volumes", {"origin": "sets"}, {"description": "Of the lab"},
             id="data volume", marks=pytest.mark.thorough,
@@ -69,12 +83,32 @@ def test_aca01_by_keyboard(
     sent(page, "Save")
     expect(heading).to_have_text("renamed")
     assert violations(page) == []
+    models = (Asset, Credential, Template)
+    kept = [one for model in models for one in model.objects.filter(name="renamed")]
+    assert [one.version for one in kept] == [2]
     pressed(page, page.get_by_role("link", name="Delete"))
     pressed(page, page.get_by_role("dialog").get_by_role("button", name="Delete"))
     page.wait_for_url(f"**{address}*")
     assert not Asset.objects.filter(name="renamed").exists()
     assert not Credential.objects.exists()
     assert not Template.objects.exists()
+
+
+@pytest.mark.thorough
+def test_aca01_a_storage_class_of_the_cluster_is_configured_by_keyboard(
+    open_page: Opener, world: World
+) -> None:
+    storage.store(world.cluster, [{"name": "fast", "provisioner": "csi.example"}])
+    page = open_page("administrator")
+    page.goto("/storage-classes")
+    pressed(page, page.get_by_role("link", name="fast", exact=True))
+    pressed(page, page.get_by_role("link", name="Edit"))
+    typed(page, "max_size", "10Gi")
+    sent(page, "Save")
+    expect(page.get_by_role("heading", level=1)).to_have_text("fast")
+    assert violations(page) == []
+    kept = StorageClass.objects.get()
+    assert (kept.max_size, kept.version) == ("10Gi", 2)
 
 
 def test_aca05_a_test_says_why_it_failed_and_keeps_nobody_from_creating(

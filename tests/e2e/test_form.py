@@ -1,6 +1,7 @@
 """The form in a real browser: by keyboard, without scripts, through reloads and lost networks."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
@@ -117,8 +118,7 @@ def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
 
 
 @pytest.mark.thorough  # `test_first_thread` does it with fewer fields
-def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None:
-    """AC-F01."""
+def test_acf01_the_whole_form_without_scripts(open_page: Opener, world: World) -> None:
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
     page = open_page(java_script_enabled=False)
     start(page, "no-scripts")
@@ -179,8 +179,7 @@ def test_enter_in_every_field_means_continue_without_scripts(open_page: Opener) 
 
 
 @pytest.mark.thorough
-def test_typing_survives_a_reload(open_page: Opener) -> None:
-    """AC-F09, first half."""
+def test_acf09_typing_survives_a_reload(open_page: Opener) -> None:
     page = open_page()
     start(page)
     page.locator(ARGS).fill("--epochs 3")
@@ -191,8 +190,7 @@ def test_typing_survives_a_reload(open_page: Opener) -> None:
     expect(page.locator('[data-echo="worker.args"]')).to_contain_text("2 words")
 
 
-def test_typing_without_a_network_is_saved_when_it_returns(open_page: Opener) -> None:
-    """AC-F09, second half."""
+def test_acf09_typing_without_a_network_is_saved_when_it_returns(open_page: Opener) -> None:
     page = open_page()
     start(page)
     page.context.set_offline(True)
@@ -207,8 +205,8 @@ def test_typing_without_a_network_is_saved_when_it_returns(open_page: Opener) ->
     expect(page.locator(WORKERS)).to_have_value("3")
 
 
-def test_back_and_forward_keep_every_value(open_page: Opener) -> None:
-    """AC-F10: of a dialog that is open, Back closes the dialog alone."""
+def test_acf10_back_and_forward_keep_every_value(open_page: Opener) -> None:
+    """Of a dialog that is open, Back closes the dialog alone."""
     page = open_page()
     start(page)
     fill_workers(page)
@@ -255,8 +253,7 @@ def test_back_to_a_step_that_was_refused_shows_what_was_mended(open_page: Opener
 
 
 @pytest.mark.thorough
-def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
-    """AC-F19."""
+def test_acf19_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
     page = open_page()
     start(page)
     fill_workers(page)
@@ -268,8 +265,8 @@ def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
 
 
 @pytest.mark.thorough
-def test_summary_review_and_workload_agree(open_page: Opener) -> None:
-    """AC-F15, and AC-F16: a gang that no machine holds cannot start."""
+def test_acf15_acf16_summary_review_and_workload_agree(open_page: Opener) -> None:
+    """A gang that no machine holds cannot start."""
     page = open_page()
     start(page)
     fill_workers(page)
@@ -289,8 +286,7 @@ def test_summary_review_and_workload_agree(open_page: Opener) -> None:
     assert (workload.pods_total, workload.gpus) == (4, 8)
 
 
-def test_a_second_tab_is_told_and_decides(open_page: Opener) -> None:
-    """AC-F22."""
+def test_acf22_a_second_tab_is_told_and_decides(open_page: Opener) -> None:
     first, second = open_page(), open_page()
     start(first)
     second.goto(first.url)
@@ -326,8 +322,7 @@ def test_rows_keep_the_focus_and_can_be_brought_back(open_page: Opener) -> None:
 
 
 @pytest.mark.thorough
-def test_a_failed_continue_puts_the_focus_on_the_summary(open_page: Opener) -> None:
-    """AC-F07."""
+def test_acf07_a_failed_continue_puts_the_focus_on_the_summary(open_page: Opener) -> None:
     page = open_page()
     start(page)
     fill_workers(page)
@@ -380,8 +375,8 @@ def test_why_opens_a_dialog_and_gives_the_focus_back(open_page: Opener, world: W
     expect(lock).to_be_focused()
 
 
-def test_axe_finds_nothing(open_page: Opener, world: World) -> None:
-    """AC-F23, F24: each step, the error state, the dialog, the page of templates, none too wide."""
+def test_acf23_acf24_axe_finds_nothing(open_page: Opener, world: World) -> None:
+    """Each step, the error state, the dialogs, the page of templates, none too wide."""
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
     page = open_page(color_scheme="dark", reduced_motion="reduce")
     page.goto("/workloads/new")
@@ -403,6 +398,48 @@ def test_axe_finds_nothing(open_page: Opener, world: World) -> None:
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{address} is {wide} px too wide"
         page.set_viewport_size({"width": 1440, "height": 900})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_acf23_axe_finds_nothing_in_dialogs_and_the_masters_own_step(
+    open_page: Opener, theme: Literal["light", "dark"]
+) -> None:
+    page = open_page(color_scheme=theme, reduced_motion="reduce")
+    start(page)
+    fill_workers(page)
+    for maker in ("New environment", "New compute resource"):
+        page.get_by_role("button", name=maker).click()
+        expect(page.get_by_role("dialog", name=maker)).to_be_visible()
+        assert violations(page) == [], maker
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+    press(page, "Continue to master", "master")
+    page.get_by_role("switch").check()
+    expect(page.get_by_test_id("f-master.command")).to_be_visible()
+    for fold in page.locator("form details").all():
+        fold.evaluate("fold => { fold.open = true }")
+    assert violations(page) == []
+
+
+@pytest.mark.thorough
+def test_hints_show_with_the_focus_and_errors_when_it_leaves(open_page: Opener) -> None:
+    page = open_page()
+    start(page)
+    field, args = page.get_by_test_id("f-worker.numWorkers"), page.locator(ARGS)
+    hint = page.get_by_test_id("f-worker.args").locator(".help")
+    assert hint.evaluate("e => e.getBoundingClientRect().width") < 2
+    args.focus()
+    assert hint.evaluate("e => e.getBoundingClientRect().width") > 50
+    page.locator(WORKERS).fill("two")
+    assert hint.evaluate("e => e.getBoundingClientRect().width") < 2
+    everything_is_saved(page)
+    expect(field.locator(".error")).to_have_count(0)
+    args.focus()
+    expect(field.locator(".error")).to_contain_text("whole number")
+    expect(page.locator(WORKERS)).to_have_attribute("aria-invalid", "true")
+    page.locator(WORKERS).fill("2")
+    expect(field.locator(".error")).to_have_count(0)
 
 
 def test_what_is_typed_while_the_form_changes_is_kept(open_page: Opener) -> None:

@@ -125,6 +125,58 @@ def test_acf02_acf04_from_scratch_with_all_it_needs_by_keyboard(open_page: Opene
     ]
 
 
+@pytest.mark.thorough
+def test_acf04_the_masters_own_assets_are_made_in_its_step(open_page: Opener, world: World) -> None:
+    person = world.people["researcher-vision"]
+    give(actor=None, user=person, role="credentials_administrator", scope=world.vision.scope)
+    page = open_page()
+    start(page)
+    page.locator('[name="worker.command"]').fill("python train.py")
+    page.locator(f'[name="worker.image"][value="{IMAGE}"]').check(force=True)
+    press(page, "Continue to master", "master")
+    reach(page, page.get_by_role("switch"))
+    page.keyboard.press("Space")
+    dialog = opened(page, "New environment")
+    named(page, dialog, "lead")
+    reach(page, dialog.locator(f'[name$="image"][value="{IMAGE}"]'))
+    page.keyboard.press("Space")
+    made(page, dialog, "Create environment", "Environment", "lead")
+    dialog = opened(page, "New data source")
+    pressed(page, dialog.get_by_role("link", name="Git"))
+    dialog = page.get_by_role("dialog", name="New Git")
+    named(page, dialog, "notes")
+    reach(page, dialog.get_by_label("Repository"))
+    page.keyboard.type("https://git.example/notes.git")
+    reach(page, dialog.get_by_label("Container path"))
+    page.keyboard.type("/notes")
+    made(page, dialog, "Create Git data source", "Data sources", "notes")
+    page.get_by_role("button", name="New credential").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator('[name="name"]')).to_be_focused()
+    page.keyboard.type("hf")
+    dialog.locator("#type-genericSecret").check(force=True)
+    reach(page, dialog.locator('[name="genericSecret.keyValuePairs.1.key"]'))
+    page.keyboard.type("token")
+    reach(page, dialog.locator('[name="genericSecret.keyValuePairs.1.value"]'))
+    page.keyboard.type(CANARY)
+    pressed(page, dialog.get_by_role("button", name="Create credential"))
+    expect(dialog).to_have_count(0)
+    variables = page.get_by_test_id("f-master.environmentVariables")
+    credential = variables.get_by_label("Credential, environment variable 1", exact=True)
+    expect(credential).to_have_value(Credential.objects.get().object_name)
+    variables.get_by_label("Name, environment variable 1").fill("HF_TOKEN")
+    press(page, "Continue to review", "review")
+    page.get_by_role("button", name="Create workload").click()
+    page.wait_for_url(CREATED)
+    attempt = Attempt.objects.get()
+    assert attempt.effective["master.image"]["source"]["name"] == "lead"
+    assert [one["path"] for one in attempt.value("master.storage.git")] == ["/notes"]
+    (variable,) = attempt.value("master.environmentVariables")
+    assert variable["secret"]["name"] == Credential.objects.get().object_name
+    for path in ("storage.git", "environmentVariables"):
+        assert not attempt.value(f"worker.{path}")
+
+
 def test_acf05_what_a_policy_forbids_is_reached_and_explained_and_never_taken(
     open_page: Opener, world: World
 ) -> None:

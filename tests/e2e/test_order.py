@@ -1,4 +1,4 @@
-"""Node pools in a real browser: ordered by keyboard, by dragging and without scripts (AC-F13)."""
+"""Node pools in a real browser: ordered by keyboard, by dragging and without scripts."""
 
 from collections.abc import Callable
 
@@ -7,9 +7,11 @@ from playwright.sync_api import Page, expect
 
 from gangline.drivers.local.driver import LocalDriver
 from gangline.organization.models import Project
+from tests.e2e.test_form import fill_workers, press
 from tests.support.screens import violations
-from tests.support.training_form import everything_is_saved
+from tests.support.training_form import CREATED, everything_is_saved
 from tests.support.world import World
+from workloads.models import Attempt
 
 Opener = Callable[..., Page]
 POOLS = ["h100", "a100", "default"]
@@ -41,7 +43,7 @@ def move(page: Page, name: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_node_pools_are_ordered_by_keyboard(open_page: Opener, scripts: bool) -> None:
+def test_acf13_node_pools_are_ordered_by_keyboard(open_page: Opener, scripts: bool) -> None:
     page = open_page(java_script_enabled=scripts)
     at_workers(page)
     assert names(page) == POOLS
@@ -54,12 +56,21 @@ def test_node_pools_are_ordered_by_keyboard(open_page: Opener, scripts: bool) ->
         everything_is_saved(page)
         page.reload()
     assert names(page) == ["a100", "h100", "default"]
+    if scripts:
+        fill_workers(page)
+        press(page, "Continue to master", "master")
+        press(page, "Continue to review", "review")
+        page.get_by_role("button", name="Create workload").click()
+        page.wait_for_url(CREATED)
+        pools = Attempt.objects.get().value("worker.nodePools")
+        assert [one["name"] for one in pools] == ["a100", "h100", "default"]
+        return
     page.get_by_role("button", name="Reset Node pools").click()
     expect(page.get_by_test_id("f-worker.nodePools").locator(".input").first).to_have_value("h100")
     assert names(page) == POOLS
 
 
-def test_node_pools_are_dragged_to_their_place(open_page: Opener) -> None:
+def test_acf13_node_pools_are_dragged_to_their_place(open_page: Opener) -> None:
     page = open_page()
     at_workers(page)
     rows = page.get_by_test_id("f-worker.nodePools").locator(".rows-item")

@@ -1,14 +1,17 @@
 """The quick starts as they are written, in a browser, on this machine with declared GPUs."""
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support import repositories
 from tests.support.examples import IS_THOROUGH
 from tests.support.product import ADMINISTRATOR, Product
-from tests.support.training_form import CREATED, everything_is_saved
+from tests.support.training_form import CREATED, Typed, everything_is_saved, fill
 from tests.support.waiting import wait_for
 
 Windows = Callable[..., Page]
@@ -80,6 +83,11 @@ def variable(page: Page, name: str, value: str) -> None:
     applied(page, page.get_by_role("button", name="Add environment variable").click)
     page.get_by_label("Name, environment variable 1").fill(name)
     page.get_by_label("Value, environment variable 1").fill(value)
+
+
+def made(dialog: Locator, button: str) -> None:
+    dialog.get_by_role("button", name=button).click()
+    expect(dialog).to_have_count(0)
 
 
 def create(page: Page) -> None:
@@ -170,3 +178,73 @@ def test_what_is_made_in_the_form_has_the_focus_and_is_said(page: Page) -> None:
     expect(mine).to_be_checked()
     expect(mine).to_be_focused()
     expect(page.get_by_test_id("toast")).to_contain_text("second")
+
+
+WRITES = "sh -c 'cat /code/text; echo $ROLE; touch /out/$ROLE'"
+GENERAL = Typed(
+    texts={"terminationGracePeriodSeconds": "60", "backoffLimit": "3"},
+    rows={
+        "label": [{"Name": "stage", "Value": "dev"}],
+        "annotation": [{"Name": "note", "Value": "first try"}],
+    },
+)
+VOLUME = Typed(rows={"volume": [{"Name": "out", "Container path": "/out", "Size": "1"}]})
+
+
+@pytest.mark.thorough  # `test_quick_starts_on_kubernetes` has the same steps
+def test_sixteen_steps_make_a_training(page: Page, tmp_path: Path) -> None:
+    with repositories.serving(tmp_path / "served") as repository:
+        repository.commit("cloned")
+        begin(page, "steps", "PyTorch")  # 1 to 8, from scratch
+        page.get_by_role("button", name="New environment").click()  # 9
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Name").fill("system")
+        dialog.locator('[name$="image"][value="local://system"]').check(force=True)
+        made(dialog, "Create environment")
+        expect(card(page, "Environment", "system").get_by_role("radio")).to_be_checked()
+        page.locator('[name="worker.command"]').fill(WRITES)
+        variable(page, "ROLE", "worker")
+        page.get_by_role("button", name="New compute resource").click()  # 10
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Name").fill("one-of-two")
+        dialog.get_by_label("GPU devices per pod").fill("1")
+        made(dialog, "Create compute resource")
+        mine = card(page, "Compute resource", "one-of-two").get_by_role("radio")
+        expect(mine).to_be_checked()
+        fill(page, "worker", Typed({"numWorkers": "2"}))
+        fill(page, "worker", VOLUME)  # 11
+        page.get_by_role("button", name="New data source").click()  # 12
+        page.get_by_role("dialog").get_by_role("link", name="Git").click()
+        dialog = page.get_by_role("dialog", name="New Git")
+        dialog.locator('[name="name"]').fill("code")
+        dialog.get_by_label("Repository").fill(repository.url)
+        dialog.get_by_label("Container path").fill("/source")
+        made(dialog, "Create Git data source")
+        expect(card(page, "Data sources", "code").get_by_role("checkbox")).to_be_checked()
+        page.get_by_label("Container path, repository 1").fill("/code")
+        fill(page, "worker", GENERAL)  # 13
+        press(page, "Continue to master", "master")  # 14
+        applied(page, page.get_by_role("switch").check)  # 15
+        fill(page, "master", Typed({"compute.gpuDevicesRequest": "0"}))
+        page.get_by_test_id("f-master.environmentVariables").get_by_label(
+            "Value, environment variable 1"
+        ).fill("master")
+        press(page, "Continue to review", "review")
+        page.get_by_role("button", name="Create workload").click()  # 16
+        page.wait_for_url(CREATED)
+        title = page.locator('[data-part="title"]')
+        expect(title).to_contain_text("Completed", timeout=120_000)
+    body = asked(page, f"workloads/distributed/{page.url.rsplit('/', 1)[1]}")
+    spec, master = body["spec"], body["masterSpec"]
+    assert (spec["numWorkers"], spec["compute"]["gpuDevicesRequest"]) == (2, 1)
+    assert master["compute"]["gpuDevicesRequest"] == 0
+    assert (spec["terminationGracePeriodSeconds"], spec["backoffLimit"]) == (60, 3)
+    assert (spec["labels"], spec["annotations"]) == (
+        [{"name": "stage", "value": "dev"}],
+        [{"name": "note", "value": "first try"}],
+    )
+    page.get_by_role("link", name="Logs", exact=True).click()
+    rows = page.locator("[data-log-rows] > li")
+    expect(rows.filter(has_text="cloned")).to_have_count(3)
+    leads = rows.filter(has_text="master-0").filter(has_text=re.compile(r"master\s*$"))
+    expect(leads).to_have_count(1)

@@ -14,7 +14,6 @@ from gangline.accounts.models import ApiToken
 from gangline.db.clock import db_now
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.spec.sources import Value
-from gangline.tables.models import SavedView
 from tests.support.api import ApiClient
 from tests.support.engine import new_workload
 from tests.support.queries import query_budget
@@ -353,13 +352,6 @@ def test_a_token_lives_no_longer_than_is_allowed(person: Client, days: str) -> N
     answer = person.post("/account/tokens/new", {"name": "ci", "days": days})
     assert answer.status_code == 422
     assert not ApiToken.objects.exists()
-
-
-def test_a_view_is_saved_once_by_its_name(person: Client) -> None:
-    for name, status in (("mine", 302), ("Mine", 422)):
-        answer = person.post("/views/projects", {"name": name, "shared": "private"})
-        assert answer.status_code == status
-    assert SavedView.objects.get().name == "mine"
 
 
 def test_this_machine_has_no_credential_to_replace(world: World) -> None:

@@ -12,7 +12,7 @@ from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC
 from tests.policies.contract_paths import KINDS, PATHS, WORKERS_ONLY
 
-OURS = {"blocked", "overridable", "message"}
+OURS = {"blocked", "overridable", "message", "registries", "digestRequired", "maxTotal"}
 """Rules that we have besides."""
 NOT_HERE = {"tolerations.attributes.exclude": "an item removes a default by it; no rule judges it"}
 """Paths that the spec does not have."""

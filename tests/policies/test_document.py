@@ -95,7 +95,7 @@ def test_null_means_absent(text: str) -> None:
 def test_rules_follow_from_the_kind_of_the_field() -> None:
     worker, master = fields_of(SPEC, Role.WORKER), fields_of(SPEC, Role.MASTER)
     assert rules_of(worker["compute.gpuDevicesRequest"]) == (
-        "required", "canEdit", "blocked", "min", "max", "step", "defaultFrom",
+        "required", "canEdit", "blocked", "min", "max", "step", "defaultFrom", "maxTotal",
     )  # fmt: skip
     assert rules_of(worker["environmentVariables"]) == ("canAdd", "locked", "required")
     assert rules_of(worker["image"]) == (
@@ -103,6 +103,8 @@ def test_rules_follow_from_the_kind_of_the_field() -> None:
         "canEdit",
         "blocked",
         "options",
+        "registries",
+        "digestRequired",
     )
     assert worker.keys() == catalogue(WorkerSpec).keys()
     assert master.keys() == catalogue(ReplicaSpec).keys()
@@ -134,7 +136,8 @@ def _sample(path: str, kind: str) -> Any:
         taken = [text for text in told.choices or ("a", "/a", "1") if _takes(told, text)]
         assert taken, f"give here a text that the grammar of {path} takes"
         return taken[:1]
-    return {"step": 1, "locked": ["A"]}.get(kind, False)
+    given = {"step": 1, "maxTotal": 1, "locked": ["A"], "registries": ["registry.lab"]}
+    return given.get(kind, False)
 
 
 def _computable(field: SpecField, fields: Mapping[str, SpecField]) -> list[str]:

@@ -101,3 +101,53 @@ def test_what_the_policy_itself_gives_is_its_own_affair() -> None:
 def test_a_quantity_that_is_none_is_told_as_such(quantity: str) -> None:
     (problem,) = ask(CAP, (GPUS[0], quantity)).problems
     assert problem.path == "compute.extendedResources.0.quantity"
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ({"compute.gpuDevicesRequest": 8, "numWorkers": 1000}, "8008"),
+        ({"compute.gpuDevicesRequest": 8, "numWorkers": 7}, ""),
+        ({"compute.gpuDevicesRequest": 8, "numWorkers": 8}, "72"),
+        (
+            {
+                "compute.gpuDevicesRequest": 1,
+                "compute.gpuRequestType": "portion",
+                "compute.gpuPortionRequest": 0.5,
+                "numWorkers": 127,
+            },
+            "",
+        ),
+        (
+            {
+                "compute.gpuDevicesRequest": 1,
+                "numWorkers": 1,
+                "minReplicas": 1,
+                "maxReplicas": 64,
+            },
+            "65",
+        ),
+        (
+            {
+                "compute.extendedResources": [{"resource": GPUS[0], "quantity": "4"}],
+                "numWorkers": 16,
+            },
+            "68",
+        ),
+        ({"compute.gpuDevicesRequest": "x", "numWorkers": "y"}, ""),
+    ],
+)
+def test_a_workload_has_no_more_gpus_in_all_than_every_scope_allows(
+    values: dict[str, Any], total: str
+) -> None:
+    """Security row 14: GPUs × pods, with the master."""
+    text = "rules: {compute: {gpuDevicesRequest: {maxTotal: %d, message: Ask us.}}}"
+    layers = [Layer("department", "research", parse(text % 64))]
+    layers.append(Layer("project", "vision", parse(text % 128)))
+    given = {f"worker.{path}": Value(value) for path, value in values.items()}
+    policy = effective_policy(layers)
+    found = resolve(Request(framework="PyTorch", given=given), policy).problems
+    told = [p for p in found if p.rule == "maxTotal"]
+    assert [(p.params["total"], p.source, p.hint) for p in told] == (
+        [(total, "department research", "Ask us.")] if total else []
+    )

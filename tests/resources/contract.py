@@ -6,9 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -22,11 +24,14 @@ from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
 from gangline.db.versioned import Versioned
 from gangline.forms.fields import dom_id
+from gangline.lib import yaml_text
 from gangline.lib.problems import Refused
 from gangline.resources import services
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
+from gangline.tables.filters import Kind
+from tests.support.forms import Page
 from tests.support.world import World
 
 from .sample import Sample
@@ -253,6 +258,43 @@ def a_form_makes_one(c: Context) -> None:
         assert c.count() == before + 1
 
 
+@check(lambda r, s: "" if r.can_copy else "it is not copied")
+def a_copy_is_alike(c: Context) -> None:
+    """Its form holds what the object does; what is secret or chosen once more is typed anew."""
+    assert c.sample.form
+    made, client = c.sample.make(c.world, "first"), c.page("administrator")
+    url = c.resource.url(made, "copy")
+    assert f'href="{url}"' in client.get(c.resource.url(made)).content.decode()
+    posted: dict[str, Any] = {}
+    for field, text in Page(client.get(url).content.decode()).fields(aria_label=c.resource.label):
+        posted.setdefault(field, []).append(text)
+    assert posted[c.sample.name_field] == ["first-copy"]
+    typed = c.sample.form(c.world, "first-copy")
+    anew = {field: text for field, text in typed.items() if field in c.sample.copied_anew}
+    assert not [field for field in anew if any(posted.get(field, ()))]
+    answer = client.post(url, {**posted, **anew})
+    assert answer.status_code == 302, _errors(answer)
+    copied = c.resource.model._default_manager.exclude(pk=made.pk).order_by("created_at").last()
+    told = [c.resource.snapshot(_again(one)) for one in (made, copied)]
+    differs = {name for name in told[0] if not _holds(told[1][name], told[0][name])}
+    assert differs - c.resource.secret == {c.sample.name_field, *c.sample.differs_in_copy}, told
+
+
+@check(lambda r, s: "" if r.shows_yaml else "its page has no YAML")
+def yaml_makes_one_alike(c: Context) -> None:
+    """The YAML of its page is a body that the API takes."""
+    made, client = c.sample.make(c.world, "first"), c.page("administrator")
+    page = Page(client.get(f"{c.resource.url(made)}/yaml").content.decode())
+    body = yaml_text.read(page.one(aria_label="YAML").raw).data
+    body.get("meta", body)["name"] = "second"
+    answer = c.api("administrator", "POST", "", body)
+    assert answer.status_code < 300, answer.content
+    again = c.resource.model._default_manager.get(name="second")
+    told = [c.resource.snapshot(_again(one)) for one in (made, again)]
+    told[1] |= {name: told[0][name] for name in (c.sample.name_field, *c.sample.differs_as_yaml)}
+    assert told[0] == told[1]
+
+
 @check(_no_form)
 def bad_input_is_kept(c: Context) -> None:
     """A refused form answers 422, marks the field, keeps every text and stores nothing."""
@@ -403,6 +445,35 @@ def asked_lists(c: Context) -> None:
 
 
 @check()
+def what_is_searched_is_found(c: Context) -> None:
+    """Page and API show what has the words, and leave out what has not; so does each filter."""
+    found, other = c.sample.make(c.world, "kestrel"), c.sample.make(c.world, "osprey")
+    name = c.resource.name_of(found)
+    words = "kestrel" if "kestrel" in name else name
+    for text, expected in ((words, True), (f"{words} no-such-word", False)):
+        page = c.page("administrator").get(c.resource.list_url(), {"q": text})
+        shown = {c.resource.id_of(row) for row in page.context["page"].found.rows}
+        assert (c.resource.id_of(found) in shown) == expected, text
+        assert c.resource.id_of(other) not in shown, text
+        if c.resource.wire:
+            assert len(c.api_rows(f"?search={quote(text)}")) == len(shown), text
+    rows = c.resource.rows(c.world.people["administrator"])
+    for one in c.resource.table.filters if c.resource.wire else ():
+        if not one.wire or one.wire_where or not one.column:
+            continue
+        value = rows.filter(pk=found.pk).values_list(one.column, flat=True).first()
+        text = value.isoformat() if isinstance(value, datetime) else str(value)
+        if value in (None, "") or "," in text:
+            continue
+        count = rows.filter(**{one.column: value}).count()
+        alike = c.api_rows(f"?filterBy={quote(f'{one.wire}=={text}')}")
+        assert len(alike) == count, (one.wire, text)
+        if one.kind in (Kind.TEXT, Kind.CHOICE):
+            unlike = c.api_rows(f"?filterBy={quote(f'{one.wire}!={text}')}")
+            assert len(unlike) == rows.exclude(**{one.column: value}).count(), (one.wire, text)
+
+
+@check()
 def list_pages(c: Context) -> None:
     """Every order, filter and page of the list; what it cannot read does no harm."""
     page = c.page("administrator")
@@ -483,6 +554,7 @@ def secrets_stay(c: Context) -> None:
         client.get(c.resource.list_url()).content.decode(),
         client.get(c.resource.url(made)).content.decode(),
         client.get(c.resource.url(made, "edit")).content.decode(),
+        client.get(c.resource.url(made, "copy")).content.decode() if c.resource.can_copy else "",
         str(_csv(client.get(f"{c.resource.list_url()}.csv"))),
         str(list(AuditEntry.objects.values_list("detail", flat=True))),
         json.dumps(c.api_rows("")) if c.resource.wire else "",
@@ -515,6 +587,15 @@ def _csv(answer: Any) -> list[list[str]]:
 
 def _again(obj: Any) -> Any:
     return type(obj)._default_manager.get(pk=obj.pk)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether ``whole`` says what ``part`` does, and perhaps what else is so unless said."""
+    if isinstance(whole, dict) and isinstance(part, dict):
+        return all(name in whole and _holds(whole[name], part[name]) for name in part)
+    if isinstance(whole, list) and isinstance(part, list):
+        return len(whole) == len(part) and all(map(_holds, whole, part))
+    return bool(whole == part)
 
 
 def _another(edit: Any) -> dict[str, str]:

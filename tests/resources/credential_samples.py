@@ -38,6 +38,8 @@ SAMPLES: dict[str, Sample] = {
             "meta": {"name": name, "scope": "department", "departmentId": world.department.pk},
             "spec": {"password": _LOGIN},
         },
+        copied_anew=("password.user", "password.password"),
+        differs_in_copy=("object_name",),
         edit={"description": "of the registry"},
         body_edit={"spec": {"password": {"user": "dana", "password": "other"}}},
         bad=(
@@ -81,6 +83,8 @@ SAMPLES: dict[str, Sample] = {
             "password.password": "c4n4ry-x1",
         },
         body=lambda world, name: {"meta": {"name": name}, "spec": {"password": _LOGIN}},
+        copied_anew=("password.user", "password.password"),
+        differs_in_copy=("object_name",),
         edit={"description": "of the registry"},
         body_edit={"spec": {"password": {"user": "dana", "password": "other"}}},
         bad=(("name", ""), ("name", "My Token"), ("password.user", "")),

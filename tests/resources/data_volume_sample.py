@@ -66,6 +66,7 @@ DATA_VOLUME: dict[str, Any] = {
         "projectId": str(origin(world).scope.project.pk),
         "originPvcName": CLAIM,
     },
+    "copied_anew": ("origin",),
     "edit": {"description": "other words"},
     "bad": (
         ("name", ""),

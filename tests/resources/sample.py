@@ -29,6 +29,12 @@ class Sample:
     used: Callable[[World, Any], str] | None = None
     """Make something that uses the object; returns its name."""
     secret_field: str = ""
+    copied_anew: tuple[str, ...] = ()
+    """Fields of the form that a copy does not begin with."""
+    differs_in_copy: tuple[str, ...] = ()
+    """Of its snapshot, beside the name."""
+    differs_as_yaml: tuple[str, ...] = ()
+    """The same of what its YAML makes."""
     shows_secret: bool = False
     """The answer to a new one is a page with its secret."""
     left_out: Mapping[str, str] = field(default_factory=dict)

@@ -133,6 +133,41 @@ SAMPLES: dict[str, Sample] = {
         shows_secret=True,
         left_out={"in_use": "nothing uses it"},
     ),
+    "saved_view": Sample(
+        make=lambda world, name: make(
+            "saved_view", owner=world.people["administrator"], table="projects", name=name
+        ),
+        form=lambda world, name: {
+            "name": name,
+            "table": "projects",
+            "shared": "private",
+            "query": "q=vis",
+        },
+        body=lambda world, name: {"name": name, "table": "projects", "query": "q=vis"},
+        edit={"name": "renamed"},
+        body_edit={"name": "renamed"},
+        bad=(
+            ("name", ""),
+            ("name", "x" * 61),
+            ("table", "no-such"),
+            ("shared", "all"),
+            ("scope", "no-such"),
+            ("query", "colour=red"),
+        ),
+        bad_body=(
+            ("name", 7),
+            ("name", ""),
+            ("nme", "x"),
+            ("table", "no-such"),
+            ("shared", "all"),
+            ("projectId", "x"),
+            ("projectId", "999999"),
+            ("query", "colour=red"),
+            ("query", "q=" + "x" * 2000),
+            ("owner", 7),
+        ),
+        left_out={"in_use": "nothing uses it"},
+    ),
     "access_key": Sample(
         make=_access_key,
         form=lambda world, name: {"name": name},
@@ -227,8 +262,9 @@ SAMPLES: dict[str, Sample] = {
             ("name", "\x1b"),
         ),
         secret_field="code",
-        used=lambda world, shelf: "",
-        left_out={"in_use": "nothing uses a shelf"},
+        used=lambda world, shelf: (
+            make("shelf", scope=shelf.scope, name=f"upon-{shelf.name}", above=shelf).name
+        ),
     ),
     "user": Sample(
         make=lambda world, name: make("user", username=name, password="!"),

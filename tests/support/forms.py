@@ -101,6 +101,8 @@ class Page(HTMLParser):
                 pairs.append((name, _chosen(element)))
             elif element.tag == "input" and _is_sent(element):
                 pairs.append((name, element.attributes.get("value", "on")))
+            elif element.tag == "textarea":
+                pairs.append((name, element.raw.removeprefix("\n")))
         return pairs
 
     def value(self, name: str) -> str:
@@ -164,7 +166,8 @@ class Filler:
         pairs.append(("_tab", self.tab))
         if go:
             pairs.append(("_go", go))
-        return self.send(step, pairs, headers=headers)
+        action = next((e.attributes.get("action", "") for e in shown.all(id="wizard-form")), "")
+        return self.send(step, pairs, headers=headers, query=action.partition("?")[2])
 
     def send(
         self,
@@ -172,11 +175,12 @@ class Filler:
         pairs: Sequence[tuple[str, str]],
         *,
         headers: Mapping[str, str] | None = None,
+        query: str = "",
     ) -> Answer:
         """Post exactly these pairs."""
         return _answer(
             self.client.post(
-                self.url(step),
+                f"{self.url(step)}?{query}",
                 urlencode(pairs, doseq=True),
                 content_type="application/x-www-form-urlencoded",
                 headers=dict(headers or {}),

@@ -6,6 +6,7 @@ import pytest
 
 from assets.models import Asset
 from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
 from gangline.policies.services import save
 from gangline.resources.services import make
 from tests.support.forms import Filler
@@ -151,3 +152,28 @@ def test_a_card_with_gpus_is_grey_where_there_are_none_and_an_empty_one_says_so(
     page = filler.get("workers").page
     assert page.one(**card).attributes["aria-disabled"] == "true"
     assert "This cluster has no GPUs." in page.html
+
+
+def test_cards_say_how_often_they_were_used_and_show_their_values(
+    filler: Filler, environment: Any, world: World
+) -> None:
+    Asset.objects.filter(pk=environment.pk).update(used_count=12, last_used_at=db_now())
+    for number in range(9):
+        make("environment", scope=world.vision.scope, name=f"e{number}", values={"image": IMAGE})
+    filler.post("setup", {"workload.name": "digits"})
+    page = filler.get("workers").page
+    slot = page.one(data_used="12")
+    assert "Used 12 times" in slot.text
+    assert int(slot.attributes["data-recent"]) > 0
+    tools = page.one(id="f-worker-environment~asset-tools")
+    told = [[o.text for o in e.inside] for e in tools.inside if e.tag == "select"]
+    assert told == [
+        ["All scopes", "Department research", "Project vision"],
+        ["Most used", "Recent", "Name"],
+    ]
+    (button,) = [e for e in slot.inside if e.attributes.get("class") == "card-more"]
+    went = filler.post("workers", {"worker.args": "--kept"}, go=button.attributes["value"])
+    shown = filler.client.get(went.location).content.decode()
+    for words in ("python train.py", IMAGE, "SEED", "12 times"):
+        assert words in shown
+    assert filler.get("workers").page.value("worker.args") == "--kept"

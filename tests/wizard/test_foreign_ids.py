@@ -28,6 +28,7 @@ def test_assets_of_another_project_are_none(filler: Filler, world: World, kind: 
         answer = filler.post("workers", {f"worker.{kind}~asset": str(key)})
         page = filler.get("workers").page
         assert "theirs" not in page.html
+        assert filler.get("workers", show=str(key)).status == 404
         seen.append((answer.status, page.value(f"worker.{kind}~asset")))
     assert seen[0] == seen[1]
     filler.post("review", go="create")

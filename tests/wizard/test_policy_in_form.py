@@ -3,9 +3,13 @@
 import pytest
 
 from gangline.audit.models import AuditEntry
+from gangline.clusters import storage
+from gangline.clusters.models import Cluster
+from gangline.organization.models import Department, Project
 from gangline.policies.services import save
+from gangline.resources.services import make
 from tests.support.forms import Filler
-from tests.support.world import World
+from tests.support.world import FACTS, World
 from workloads.models import Workload
 
 POLICY = """
@@ -180,3 +184,92 @@ rules:
     own = {"master.different": "on", "master.compute.cpuCoreLimit": "2"}
     answer = filler.post("master", own, go="autosave").response.json()
     assert answer["values"]["master.compute.cpuCoreRequest"]["placeholder"] == "0.5"
+
+
+@pytest.fixture
+def elsewhere(world: World) -> None:
+    """The cluster has nodes and storage classes, and takes any image."""
+    facts = {**FACTS, "runtimes": []}
+    Cluster.objects.update(kind="kubernetes", host_id="", config={}, facts=facts)
+    names = ("fast", "slow")
+    storage.store(Cluster.objects.get(), [{"name": n, "provisioner": "csi.example"} for n in names])
+
+
+def test_e3_a_card_with_another_image_is_blocked_with_the_reason(
+    filler: Filler, world: World, elsewhere: None
+) -> None:
+    text = """
+rules:
+  worker:
+    image: {required: true, options: [{value: "reg/ddp:1.4", displayed: "DDP 1.4"}]}
+    imagePullPolicy: {canEdit: false}
+"""
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    for name, image in (("approved", "reg/ddp:1.4"), ("homemade", "reg/mine:1")):
+        make("environment", scope=world.vision.scope, name=name, values={"image": image})
+    filler.post("setup", {"workload.name": "digits"})
+    page = filler.get("workers").page
+    cards = [e for e in page.elements if e.attributes.get("class") == "card"]
+    approved, homemade = (
+        next(card for card in cards if card.text.startswith(name))
+        for name in ("approved", "homemade")
+    )
+    assert "data-blocked" not in approved.attributes
+    assert "data-blocked" in homemade.attributes
+    assert "reg/ddp:1.4 (set by project vision)" in homemade.text
+    (why,) = page.all(aria_label="Why is homemade not available?")
+    assert why.attributes["value"] == "explain:worker.image"
+
+
+def test_e4_volumes_by_one_pattern_and_no_other_storage(
+    filler: Filler, world: World, elsewhere: None
+) -> None:
+    text = """
+rules:
+  worker:
+    storage:
+      hostPath: {instances: {canAdd: false}}
+      nfs: {instances: {canAdd: false}}
+      s3: {instances: {canAdd: false}}
+      pvc:
+        attributes:
+          path: {options: [{value: /data}, {value: /ckpt}]}
+          claimInfo: {storageClass: {options: [{value: fast}]}}
+"""
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    filler.post("setup", {"workload.name": "digits"})
+    filler.post("workers", go="add:worker.storage.pvc")
+    page = filler.get("workers").page
+
+    def offered(attribute: str) -> list[str]:
+        selects = [e for e in page.elements if e.tag == "select"]
+        (control,) = [e for e in selects if e.attributes["name"].endswith(attribute)]
+        return [e.text for e in control.inside]
+
+    assert offered(".claimInfo.storageClass") == ["Cluster’s default", "fast"]
+    assert offered(".path") == ["Choose…", "/data", "/ckpt"]
+    types = filler.get("workers", new="worker.data").page
+    closed = [e.text for e in types.elements if "data-blocked" in e.attributes]
+    # Host paths need a policy of the installation or the cluster anyway.
+    assert closed == [
+        "NFS Not allowed by project vision.",
+        "S3 Not allowed by project vision.",
+        "Host path Needs a policy that allows it.",
+    ]
+
+
+def test_v10_a_node_type_is_required_and_only_those_of_all_scopes_are_offered(
+    filler: Filler, elsewhere: None
+) -> None:
+    Department.objects.update(node_types=["a100", "h100"])
+    Project.objects.update(node_types=["h100", "v100"])
+    filler.post("setup", {"workload.name": "digits"})
+    page = filler.get("workers").page
+    field = page.one(data_testid="f-worker.nodeType")
+    assert "(required)" in field.text
+    control = page.one(id="f-worker-nodeType")
+    values = [e.attributes["value"] for e in control.inside if "disabled" not in e.attributes]
+    assert [value for value in values if value] == ["h100"]
+    answer = filler.post("workers")
+    assert answer.status == 422
+    assert "f-worker-nodeType" in answer.page.links

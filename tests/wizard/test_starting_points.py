@@ -94,10 +94,34 @@ def test_a_template_of_another_project_is_unknown(filler: Filler, world: World) 
     assert posted.status_code == 404
 
 
+def test_an_asset_opens_the_form_with_it_chosen(world: World) -> None:
+    """In a project where it holds, by whoever may create workloads there."""
+    image = {"image": "torch:1"}
+    made = make(
+        "environment", scope=world.nlp.scope, name="torch", framework="PyTorch", values=image
+    )
+    administrator = Filler(world, "administrator")
+    page = Page(administrator.client.get(f"/environments/{made.pk}").content.decode())
+    href = f"/workloads/new?environment={made.pk}"
+    assert page.has(href=href)
+    viewer = Filler(world, "viewer-nlp").client.get(f"/environments/{made.pk}").content.decode()
+    assert not Page(viewer).has(href=href)
+    shown = administrator.get("setup", environment=str(made.pk)).page
+    assert shown.value("workload.projectId") == str(world.nlp.pk)
+    administrator.post("setup", {"workload.name": "a"}, page=shown)
+    workers = administrator.get("workers").page
+    assert workers.value("worker.environment~asset") == str(made.pk)
+    assert Filler(world).get("setup", environment=str(made.pk)).status == 404
+    draft = Draft.objects.get()
+    assert draft.inputs["setup"]["distributedFramework"]["text"] == "PyTorch"
+
+
 @pytest.mark.parametrize("value", ["x", "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11", "<script>"])
 def test_what_does_not_exist_cannot_be_started_from(filler: Filler, value: str) -> None:
     for name in ("template", "from"):
         assert filler.client.post("/workloads/drafts", {name: value}).status_code == 404
+        assert filler.get("setup", **{name: value}).status == 404
+    for name in ("environment", "compute"):
         assert filler.get("setup", **{name: value}).status == 404
     assert not Draft.objects.exists()
 

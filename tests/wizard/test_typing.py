@@ -2,10 +2,12 @@
 
 import pytest
 
+from gangline.clusters.models import Cluster
 from gangline.people.services import give
 from gangline.policies.services import save
+from gangline.resources.services import make
 from tests.support.forms import Filler
-from tests.support.world import World
+from tests.support.world import CAPACITY, FACTS, IMAGE, World
 from workloads.models import Draft, Workload
 
 REFUSED = [
@@ -175,10 +177,9 @@ def test_a_framework_that_the_cluster_lacks_is_refused_with_its_reason(filler: F
     assert "jax cannot be imported" in forged.page.one(data_testid="problem-summary").text
 
 
-def test_changing_the_project_keeps_values_and_lists_what_no_longer_fits(
+def test_acf08_changing_the_project_keeps_values_and_lists_what_no_longer_fits(
     filler: Filler, world: World
 ) -> None:
-    """AC-F08."""
     save(
         actor=world.actor("administrator"),
         scope=world.nlp.scope,
@@ -199,6 +200,33 @@ def test_changing_the_project_keeps_values_and_lists_what_no_longer_fits(
     filler.post("setup", {"workload.projectId": str(world.vision.pk)})
     links = filler.get("review", check="1").page.links
     assert not any("f-worker-numWorkers" in link for link in links)
+
+
+def test_acf08_changing_the_cluster_keeps_values_and_lists_what_no_longer_fits(
+    filler: Filler, world: World
+) -> None:
+    lab = make("cluster", actor=None, name="lab", kind="local", host_id="far")
+    facts = {**FACTS, "runtimes": [{**FACTS["runtimes"][0], "reference": "local://other"}]}
+    Cluster.objects.filter(pk=lab.pk).update(facts=facts, capacity=CAPACITY)
+    department = make("department", cluster=lab, name="far-research")
+    speech = make("project", department=department, name="speech")
+    person = world.people["researcher-vision"]
+    give(actor=None, user=person, role="researcher", scope=speech.scope)
+    filler.fill(clusterId=str(world.cluster.pk))
+    filler.post("workers", {"worker.numWorkers": "2"})
+
+    def wrong(cluster: object, project: object) -> bool:
+        places = {"workload.clusterId": str(cluster), "workload.projectId": str(project)}
+        for name, text in places.items():
+            filler.post("setup", {name: text}, go="apply")
+        page = filler.get("workers").page
+        assert page.value("worker.image") == IMAGE
+        assert page.value("worker.numWorkers") == "2"
+        links = filler.get("review", check="1").page.links
+        return any("f-worker-image" in link for link in links)
+
+    assert wrong(lab.pk, speech.pk)
+    assert not wrong(world.cluster.pk, world.vision.pk)
 
 
 def test_a_taken_name_is_told_while_it_is_typed(filler: Filler) -> None:

@@ -16,6 +16,7 @@ from tests.support.engine import worker
 from tests.support.world import World, copies, make_world
 from workloads.models import BulkAction, Workload
 from workloads.services import bulk, lifecycle
+from workloads.statuses import ENDED, statuses_with
 
 pytestmark = pytest.mark.django_db
 PERSON = "researcher-vision"
@@ -139,6 +140,31 @@ def test_a_row_that_breaks_is_told_and_holds_up_nobody(
     made.refresh_from_db()
     assert (made.due_at, states(made)) == (None, ["ok", "refused", "ok", "ok"])
     assert Workload.objects.get(pk=broken).desired == "Running"
+
+
+def test_the_question_tells_what_a_deletion_ends(
+    world: World, ids: list[str], client: Client
+) -> None:
+    """For each status alone, and counted on both ways to choose several."""
+    client.force_login(world.people["administrator"])
+    one, *_ = found = list(rows(world).order_by("name"))
+    texts = {}
+    for status in statuses_with("delete"):
+        rows(world).filter(pk=one.pk).update(status=status)
+        texts[status] = client.get(f"/workloads/{one.pk}/delete").context["question"].text
+    plain = texts["Completed"]
+    assert {status for status, text in texts.items() if text == plain} == ENDED
+    running = {status for status, text in texts.items() if "is running" in text}
+    assert running == {"Running", "Degraded", "Initializing"}
+    assert not [text for status, text in texts.items() if status == "Stopping" and "will" in text]
+    for workload, status in zip(found, ("Running", "Running", "Pending", "Completed"), strict=True):
+        rows(world).filter(pk=workload.pk).update(status=status)
+    since = client.get("/workloads").context["live_since"]
+    checked = {"action": "delete", "id": [str(one.pk) for one in found]}
+    everything = {"action": "delete", "all": "1", "address": "q=digits", "since": since}
+    for posted in (checked, everything):
+        text = client.post("/workloads/bulk", posted).context["question"].text
+        assert "2 running workloads will be stopped. 1 that is waiting will not start." in text
 
 
 @pytest.mark.parametrize(("verb", "point"), [("stop", "before"), ("delete", "after")])

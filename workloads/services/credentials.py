@@ -6,12 +6,13 @@ from typing import Any
 
 from assets.credentials import copies, store
 from assets.credentials.references import PULL, VARIABLES, Reference, references, replaced
-from assets.credentials.types import PREFIXES, image_host, serves
+from assets.credentials.types import PREFIXES, serves
 from assets.models import Credential
 from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.policies.engine import Resolution
+from gangline.spec import images
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import WORKERS, Values
@@ -160,7 +161,7 @@ class _Judge:
         image = self.values.get(f"{ref.role}.image")
         if ref.field.path != PULL or not isinstance(image, str) or "url" not in one.shown:
             return None
-        url, host = one.shown["url"], image_host(image)
+        url, host = one.shown["url"], images.host(image)
         if serves(url, image):
             return None
         return self._refused(ref, "options:login", f"a login for {host}", url=url, host=host)

@@ -1,5 +1,6 @@
 """What a person does to workloads from a page: each asks where something would be lost."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
@@ -24,7 +25,7 @@ from gangline.web.confirm import Question, ask
 from workloads.models import Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import lifecycle
-from workloads.statuses import ENDED, statuses_with
+from workloads.statuses import statuses_with
 
 MAX_BULK = 200
 MOST_NAMED = 10
@@ -96,6 +97,36 @@ VERBS: Mapping[str, Verb] = {
 }
 
 
+_UNTIL_DELETED: tuple[tuple[frozenset[str], str, str, str], ...] = (
+    (
+        frozenset({"Running", "Degraded", "Initializing"}),
+        "The workload is running and will be stopped.",
+        "%d running workload will be stopped.",
+        "%d running workloads will be stopped.",
+    ),
+    (
+        frozenset({"Creating", "Pending", "Cannot start", "Preempted", "Resuming"}),
+        "The workload is not running and will not start.",
+        "%d that is waiting will not start.",
+        "%d that are waiting will not start.",
+    ),
+    (
+        frozenset({"Stopping"}),
+        "The pods are stopping already.",
+        "%d is stopping already.",
+        "%d are stopping already.",
+    ),
+    (
+        frozenset({"Unknown"}),
+        "Pods that are running will be stopped.",
+        "%d of unknown status will be stopped.",
+        "%d of unknown status will be stopped.",
+    ),
+)
+"""What deletion does to workloads that have not ended: their statuses; words for a workload that is
+deleted alone, for one among others, for several."""
+
+
 @login_required
 def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     """GET asks (for stop and delete), POST does it."""
@@ -131,8 +162,7 @@ def act_on_checked(request: HttpRequest) -> HttpResponse:
         count, names = len(fitting), [row.name for row in fitting]
         what = f"{count} workload{'s' if count > 1 else ''}"
         hidden = {"id": [str(row.pk) for row in fitting], "action": action, "sure": "1"}
-        running = sum(row.status not in ENDED for row in fitting)
-        text = _consequence(verb, action, running, count)
+        text = consequence(verb, action, Counter(row.status for row in fitting))
         if count < len(ids):
             text = f"{text} {left_out(len(ids), count)} {verb.only}"
         return ask(
@@ -170,15 +200,17 @@ def crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
     return [("Workloads", reverse("workload-list")), *further]
 
 
-def _consequence(verb: Verb, action: str, running: int, count: int) -> str:
-    """What is lost; a deletion stops what runs."""
-    text = verb.text(count > 1)
-    if action != "delete" or not running:
+def consequence(verb: Verb, action: str, statuses: Mapping[str, int]) -> str:
+    """What is lost; a deletion ends what has not ended. ``statuses``: how many are in each."""
+    total = sum(statuses.values())
+    text = verb.text(total > 1)
+    if action != "delete":
         return text
-    if count == 1:
-        return f"The workload is running and will be stopped. {text}"
-    some = ngettext("%d running workload", "%d running workloads", running) % running
-    return f"{some} will be stopped. {text}"
+    ends = []
+    for words, alone, one, several in _UNTIL_DELETED:
+        if count := sum(statuses.get(word, 0) for word in words):
+            ends.append(alone if total == 1 else ngettext(one, several, count) % count)
+    return " ".join((*ends, text))
 
 
 def _fitting(actor: Actor, ids: list[str], action: str) -> list[Workload]:
@@ -226,7 +258,7 @@ def _question(verb: Verb, workload: Workload, action: str, back: str) -> Questio
     return Question(
         crumbs=crumbs((workload.name, page), (verb.verb, "")),
         title=verb.question.format(workload.name),
-        text=_consequence(verb, verb.verb.lower(), int(workload.status not in ENDED), 1),
+        text=consequence(verb, verb.verb.lower(), {workload.status: 1}),
         verb=verb.verb,
         action=action,
         cancel_url=back,

@@ -1,5 +1,6 @@
 """An action on everything that a list shows: the question, the result, once more what failed."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -24,7 +25,14 @@ from workloads.selectors import workload_list
 from workloads.services import bulk
 from workloads.statuses import statuses_with
 from workloads.tables import WORKLOADS
-from workloads.views.actions import VERBS, act_on_checked, back_from, crumbs, left_out
+from workloads.views.actions import (
+    VERBS,
+    act_on_checked,
+    back_from,
+    consequence,
+    crumbs,
+    left_out,
+)
 
 MOST_SHOWN = 200
 
@@ -49,7 +57,9 @@ def _act_on_all(request: HttpRequest, actor: Actor, action: str) -> HttpResponse
     rows = _matching(actor.user, address, since)
     chosen, rows = rows, rows.filter(status__in=statuses_with(action))
     if "sure" not in request.POST:
-        return ask(request, _question(request, action, (chosen.count(), rows.count()), back, key))
+        counted = rows.order_by().values("status").annotate(count=Count("pk"))
+        statuses = dict(counted.values_list("status", "count"))
+        return ask(request, _question(request, action, (chosen.count(), statuses), back, key))
     try:
         made = bulk.begin(actor=actor, key=key, action=action, rows=rows, query=address)
     except bulk.TooMany:
@@ -107,14 +117,15 @@ def _matching(user: User, address: str, since: datetime) -> QuerySet[Workload]:
 
 
 def _question(
-    request: HttpRequest, action: str, counts: tuple[int, int], back: str, key: UUID
+    request: HttpRequest, action: str, counts: tuple[int, Mapping[str, int]], back: str, key: UUID
 ) -> Question:
-    """``counts``: how many match, and for how many of them there is something to do."""
-    verb, (chosen, count) = VERBS[action], counts
+    """``counts``: how many match, and by status those for which there is something to do."""
+    verb, (chosen, statuses) = VERBS[action], counts
+    count = sum(statuses.values())
     what = f"{grouped(count)} workload{'' if count == 1 else 's'}"
     fits = 0 < count <= bulk.MOST
     kept = {name: request.POST.get(name, "") for name in ("all", "action", "address", "since")}
-    text = f"{verb.text(True)} Each one is done in turn, in the background."
+    text = f"{consequence(verb, action, statuses)} Each one is done in turn, in the background."
     if count < chosen:
         text = f"{text} {left_out(chosen, count)} {verb.only}"
     return Question(

@@ -10,7 +10,7 @@ from django.db.models import Q, prefetch_related_objects
 from assets import sync
 from assets.data_volumes.sharing import shared_with, states_in
 from assets.kinds import DATA_KINDS, KINDS, SOURCE_KINDS, AssetKind, kind_of_asset
-from assets.models import Asset
+from assets.models import Asset, Template
 from assets.selectors.data import item_name, named_item
 from assets.selectors.fitness import LOCAL, asset_problems
 from gangline.access.grants import can
@@ -40,6 +40,8 @@ NONE = "none"
 PARTS = tuple(kind for kind in KINDS if not kind.item)
 NEW = "new"
 """Verb of the button that makes an asset for ``<role>.<kind>``."""
+SHOW = "show"
+"""Verb of the button that shows the values of an asset."""
 
 
 def asset_field(key: str) -> str:
@@ -180,6 +182,7 @@ class Galleries:
                     name=asset_field(key),
                     help=_left_out(len(of_kind) - len(assets)),
                     cards=tuple(self._cards(role, kind, assets)),
+                    scopes=scopes_of(assets),
                     add=f"{NEW}:{key}" if may_create else "",
                     add_label=get(kind.key).create_label,
                     applies=True,
@@ -213,6 +216,7 @@ class Galleries:
             name=asset_field(key),
             help="Each stands below as an entry of its own, where its path can be changed.",
             cards=tuple(cards),
+            scopes=scopes_of(self.data),
             options=_types(self.data),
             add=f"{NEW}:{key}" if may_create else "",
             add_label="New data source",
@@ -238,6 +242,8 @@ class Galleries:
             by_policy=bool(ruled) and not unready,
             explain="" if unready else about,
             kind=kind.key,
+            **uses_of(asset),
+            details=f"{SHOW}:{asset.pk}",
         )
 
     def unready(self, asset: Asset) -> str:
@@ -296,6 +302,8 @@ class Galleries:
                 reason=reason,
                 by_policy=bool(ruled) and not unfit,
                 explain="" if unfit else about,
+                **uses_of(asset),
+                details=f"{SHOW}:{asset.pk}",
             )
 
     def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
@@ -345,10 +353,30 @@ class Galleries:
             # Nobody has entered the value: it stands on the card.
             return replace(rule, params={**rule.params, "value": None}).sentence, about
         # The name of the item is of no interest here.
-        by_nobody = "Needs a policy that allows it."
-        if rule.source == SYSTEM:
-            return by_nobody, about
-        return f"Not allowed by {rule.source}.", about
+        return _closed_by(rule.source), about
+
+    def closed(self, role: Role, kind: AssetKind) -> str:
+        """Why no data source of the type can be made here; empty when one can."""
+        rule = self.policy.rule(role, kind.item).can_add
+        why = self.unsupported.get(kind.item, "")
+        return why or (_closed_by(rule.source) if rule is not None else "")
+
+
+def _closed_by(source: str) -> str:
+    """Whose rule it is that nothing can be added."""
+    is_ours = source == SYSTEM
+    return "Needs a policy that allows it." if is_ours else f"Not allowed by {source}."
+
+
+def scopes_of(shared: Iterable[Asset | Template]) -> tuple[str, ...]:
+    """The scopes that hold them, in words."""
+    return tuple(sorted({one.scope.title for one in shared}))
+
+
+def uses_of(one: Asset | Template) -> dict[str, int]:
+    """How often it was taken, and when last: a gallery is sorted by both."""
+    at = int(one.last_used_at.timestamp()) if one.last_used_at else 0
+    return {"used": one.used_count, "used_at": at}
 
 
 def _left_out(count: int) -> str:

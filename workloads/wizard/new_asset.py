@@ -190,10 +190,13 @@ def _form(
 
 
 def _types(request: HttpRequest, wizard: WizardContext, step: Step, role: Role) -> HttpResponse:
-    """Which type of data source; what this cluster cannot have says why."""
-    reasons = wizard.galleries.unsupported
+    """Which type of data source; what cannot be used here says why."""
     types = [
-        (kind, step_url(wizard, step, **{NEW: f"{role}.{kind.key}"}), reasons.get(kind.item, ""))
+        (
+            kind,
+            step_url(wizard, step, **{NEW: f"{role}.{kind.key}"}),
+            wizard.galleries.closed(role, kind),
+        )
         for kind in SOURCE_KINDS
     ]
     context = {"types": types, "back": _back(wizard, step, role, SOURCE_KINDS[0])}

@@ -4,32 +4,42 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 
+from assets.kinds import AssetKind
 from assets.layers import linked
 from assets.models import Template
 from assets.selectors.fitness import reason_against, reason_in
+from assets.selectors.places import projects_with
 from assets.selectors.templates import usable_templates
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
+from gangline.resources.registry import get
+from gangline.spec.problems import Role
 from workloads.models import Workload
 from workloads.services.names import free_name
 from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.galleries import PARTS
 from workloads.wizard.prefill import copy_of, with_template
-from workloads.wizard.state import CLUSTER, NAME, PROJECT, DraftState
+from workloads.wizard.state import CLUSTER, FRAMEWORK, NAME, PROJECT, DraftState
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 def start(user: User, query: Mapping[str, str]) -> DraftState:
-    """What ``?template=…`` or ``?from=…`` asks for. Raises NotVisible for what may not be used.
+    """What ``?template=…``, ``?environment=…``, ``?compute=…`` or ``?from=…`` asks for.
+
+    Raises NotVisible for what may not be used.
 
     ``&project=…`` is the project that a template begins in, where it holds and can run.
     """
     if wanted := query.get("template", ""):
         project = query.get("project", "")
         return from_template(user, template_of(user, as_uuid(wanted)), project_id=project)
+    for kind in PARTS:
+        if wanted := query.get(kind.key, ""):
+            return from_asset(user, kind, as_uuid(wanted))
     if wanted := query.get("from", ""):
         return from_workload(user, as_uuid(wanted))
     return DraftState()
@@ -54,11 +64,32 @@ def from_template(
     wanted = next((p for p in fitting if str(p.pk) == project_id), None)
     if wanted or (fitting and project not in fitting):
         project = wanted or fitting[0]
-        state = state.with_setup(CLUSTER, str(project.cluster_id))
-        state = state.with_setup(PROJECT, str(project.pk))
+        state = _placed(state, project)
     if named and project is not None:
         state = state.with_setup(NAME, _name_for(template, project))
     return state
+
+
+def from_asset(user: User, kind: AssetKind, asset_id: uuid.UUID | None) -> DraftState:
+    """A draft with an environment or a compute resource chosen for the workers."""
+    rows = get(kind.resource_key).visible(user).filter(pk=asset_id)
+    asset = rows.select_related("scope").first() if asset_id else None
+    if asset is None:
+        raise NotVisible
+    state, project = DraftState(), Choices(user, DraftState()).project
+    fitting = projects_with(user, asset).order_by("name")
+    if project not in fitting:
+        if (project := fitting.first()) is None:
+            raise NotVisible
+        state = _placed(state, project)
+    if asset.framework:
+        state = state.with_setup(FRAMEWORK, asset.framework)
+    return state.with_asset(f"{Role.WORKER}.{kind.key}", str(asset.pk))
+
+
+def _placed(state: DraftState, project: Project) -> DraftState:
+    state = state.with_setup(CLUSTER, str(project.cluster_id))
+    return state.with_setup(PROJECT, str(project.pk))
 
 
 def from_workload(user: User, workload_id: uuid.UUID | None) -> DraftState:

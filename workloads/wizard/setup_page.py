@@ -23,6 +23,7 @@ from gangline.spec_forms import limits
 from workloads.services.admission import Standing
 from workloads.services.room import room_in_words
 from workloads.wizard.choices import Choices
+from workloads.wizard.galleries import scopes_of, uses_of
 from workloads.wizard.prefill import with_template
 from workloads.wizard.state import (
     CLUSTER,
@@ -223,7 +224,7 @@ class SetupPage:
         templates = self.choices.templates
         assets = linked(*templates)
         cards = (scratch, *(self._template_card(t, chosen, assets) for t in templates))
-        return self._cards(TEMPLATE, "Template", cards)
+        return self._cards(TEMPLATE, "Template", cards, scopes=scopes_of(templates))
 
     def _template_card(
         self, template: Template, chosen: Template | None, assets: Mapping[str, Asset]
@@ -242,6 +243,7 @@ class SetupPage:
             blocked=bool(reason) and not is_chosen,
             reason=reason,
             by_policy=bool(ruled_out) and not unfit,
+            **uses_of(template),
         )
 
     @property

@@ -24,6 +24,7 @@ from workloads.models import Attempt, Draft
 from workloads.services.submission import ClusterUnreachable, NameTaken, TooManyWaiting
 from workloads.wizard import (
     answers,
+    asset_details,
     creation,
     drafts,
     explanation,
@@ -36,7 +37,7 @@ from workloads.wizard.answers import SeeOther
 from workloads.wizard.choices import as_uuid
 from workloads.wizard.context import WizardContext
 from workloads.wizard.drafts import AlreadySubmitted, CannotBeStored, ChangedElsewhere, Page
-from workloads.wizard.galleries import NEW
+from workloads.wizard.galleries import NEW, SHOW
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.posted_step import PostedStep
 from workloads.wizard.review import CLUSTER_CHECK
@@ -166,6 +167,8 @@ def _get(request: HttpRequest, wizard: WizardContext, here: Step) -> HttpRespons
         return redirect(step_url(wizard, Step.REVIEW))
     if path := request.GET.get("explain", ""):
         return explanation.page(request, wizard, here, path)
+    if key := request.GET.get(SHOW, ""):
+        return asset_details.page(request, wizard, here, key)
     check = request.GET.get("check")
     focus = CLUSTER_CHECK if check == answers.CLUSTER and here is Step.REVIEW else ""
     return answers.page(request, StepPage(wizard, here, checked=check is not None, focus=focus))
@@ -220,7 +223,7 @@ def _answer(
         return answers.leave(request, wizard)
     if form_action.verb == form_actions.AS_YAML:
         return SeeOther(yaml_url(wizard, here))
-    if form_action.verb in (EXPLAIN, NEW):
+    if form_action.verb in (EXPLAIN, NEW, SHOW):
         return answers.opened(wizard, here, form_action)
     if form_action.verb == CONTINUE and here is not Step.REVIEW:
         extra = wizard.setup_problems(request.POST) if here is Step.SETUP else []

@@ -19,7 +19,7 @@ urlpatterns = [
     path("", include("gangline.accounts.urls")),
     path("", include("gangline.identity.urls")),
     path("", include("gangline.web.urls")),
-    path("", include("gangline.tables.saved")),
+    path("", include("gangline.views.urls")),
     path("", include("gangline.clusters.urls")),
     path("", include("gangline.policies.urls")),
     path("", include("gangline.organization.urls")),

@@ -46,6 +46,12 @@ class Card:
     """Type of what it stands for, where a gallery has several."""
     is_fixed: bool = False
     """Nobody can take the choice back."""
+    used: int = 0
+    """How many workloads have taken it."""
+    used_at: int = 0
+    """When one did last, in seconds since 1970."""
+    details: str = ""
+    """What the button sends that shows everything about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,8 @@ class FieldView:
     units: tuple[Option, ...] = ()
     options: tuple[Option, ...] = ()
     cards: tuple[Card, ...] = ()
+    scopes: tuple[str, ...] = ()
+    """Of a gallery of what scopes share: these scopes. It is narrowed to one, and sorted."""
     items: tuple[ItemView, ...] = ()
     attributes: tuple[str, ...] = ()
     item_word: str = ""

@@ -8,7 +8,19 @@ from gangline.spec.problems import Problem, Role
 API_PREFIXES = ("/api/", "/v1/")
 """Where programs ask: they sign in by token and get errors as JSON. Settings lie below /v1/."""
 _POLICY_RULES = frozenset(
-    {"min", "max", "step", "options", "required", "canEdit", "canAdd", "locked"}
+    {
+        "min",
+        "max",
+        "maxTotal",
+        "step",
+        "options",
+        "registries",
+        "digestRequired",
+        "required",
+        "canEdit",
+        "canAdd",
+        "locked",
+    }
 )
 _HALVES = {"spec": Role.WORKER, "masterSpec": Role.MASTER}
 _ENVELOPE = frozenset({"name", "projectId", "clusterId", "configuration", "templateId"})

@@ -150,6 +150,9 @@ _RULES = {
     "locked:changed": "is locked and cannot be changed",
     "locked:master": "is locked for the {title}, and the workers do not have it as it is there",
     "options:several": "must be one of the {count} allowed values",
+    "registries": "must come from {accepted}",
+    "digestRequired": "must have a digest, as in name@sha256:…",
+    "maxTotal": "makes {total} GPUs in all pods together, of which a workload may have {most}",
 }
 _CLUSTER = {
     "cluster:asset": "{asset} cannot be used. {why}",
@@ -219,6 +222,7 @@ _CLUSTER = {
     ),
     "required:mode": "or another mode must be chosen",
     "unknown:parameter": "is no parameter of the class",
+    "cluster:restarts": "must not be Always: the programs of a {kind} end, and that ends it",
     "cluster:queue": "cannot be used yet: {why}",
     "cluster:tool_host": "must be a host of its own in {domain}",
     "cluster:tool_cookies": (
@@ -376,6 +380,9 @@ _POLICY = {
     "policy.size": "must be a size such as 512M or 16Gi, not {value}",
     "policy.number": "must be {accepted}, not {value}",
     "policy.positive": "must be more than 0",
+    "policy.registry": (
+        "must be a registry or a part of one, such as registry.lab or docker.io/nvidia, not {value}"
+    ),
     "policy.values": "must be a list with at least one value",
     "policy.crossed": "must be at least the min, {value}",
     "policy.out_of_reach": "leaves no value: the field takes {accepted}",

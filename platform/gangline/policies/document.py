@@ -7,6 +7,7 @@ from typing import Any
 from gangline.lib.problems import Problem
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role
+from gangline.spec.shares import DEVICES
 from gangline.spec.workload import SpecModels
 
 from . import wording
@@ -24,7 +25,11 @@ _BY_KIND: Mapping[Kind, tuple[str, ...]] = {
     Kind.COMMAND: (*_ANY, "options"),
     Kind.ITEMIZED: ("canAdd", "locked", "required"),
 }
-ALL_RULES = frozenset(rule for rules in _BY_KIND.values() for rule in rules)
+_BY_FORMAT: Mapping[str, tuple[str, ...]] = {"image": ("registries", "digestRequired")}
+_BY_PATH: Mapping[str, tuple[str, ...]] = {DEVICES: ("maxTotal",)}
+ALL_RULES = frozenset(
+    rule for by in (_BY_KIND, _BY_FORMAT, _BY_PATH) for rules in by.values() for rule in rules
+)
 HALVES = (Role.WORKER, Role.MASTER)
 
 
@@ -34,7 +39,8 @@ def rules_of(spec: SpecField, *, in_list: bool = False) -> tuple[str, ...]:
         return (*_ANY, "options")
     if spec.is_opaque:
         return _ANY
-    kinds = _BY_KIND[spec.kind]
+    kinds = (*_BY_KIND[spec.kind], *_BY_PATH.get(spec.path, ()))
+    kinds = (*kinds, *_BY_FORMAT.get(spec.format.name if spec.format else "", ()))
     if spec.has_bounds and not spec.kind.is_numeric:
         kinds = (*kinds, "min", "max")
     if in_list and spec.kind is Kind.QUANTITY:

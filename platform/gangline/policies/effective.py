@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gangline.spec.catalogue import SpecField
+from gangline.spec.images import within
 from gangline.spec.problems import Role
 from gangline.spec.values import size
 from gangline.spec.words import in_words
@@ -254,6 +255,9 @@ def _merged(spec: SpecField, statements: list[_Statement]) -> FieldRule:
         maximum=_tightest(spec, claims.of("max"), largest=False),
         steps=tuple(Step(c.value, c.source, origin=c.origin) for c in claims.of("step")),
         options=_common_options(claims.of("options")),
+        registries=_common_registries(claims.of("registries")),
+        digest=_said(claims.first("digestRequired", True)),
+        total=_tightest(spec, claims.of("maxTotal"), largest=False),
         required=_said(claims.first("required", True)),
     )
     rule = replace(rule, conflict=conflict(spec, rule), messages=claims.messages(rule))
@@ -299,6 +303,21 @@ def _common_options(claims: list[_Claim]) -> Sourced | None:
         labels.update({value: label for value, label in values.items() if label})
     options = tuple(Option(value, labels[value]) for value in allowed)
     return Sourced(options, " and ".join(claim.source for claim in narrowing))
+
+
+def _common_registries(claims: list[_Claim]) -> Sourced | None:
+    """The parts of registries that every layer allows, in the order of the farthest."""
+    if not claims:
+        return None
+    allowed, narrowing = list(claims[0].value), [claims[0]]
+    for claim in claims[1:]:
+        kept = [one for one in allowed if any(within(one, place) for place in claim.value)]
+        inner = [one for one in claim.value if any(within(one, place) for place in allowed)]
+        common = list(dict.fromkeys([*kept, *inner]))
+        if len(kept) < len(allowed):
+            narrowing = [claim] if len(inner) == len(claim.value) else [*narrowing, claim]
+            allowed = common
+    return Sourced(tuple(allowed), " and ".join(claim.source for claim in narrowing))
 
 
 def _fitted(spec: SpecField, rule: FieldRule, given: _Statement) -> Sourced | None:
@@ -370,10 +389,17 @@ def _trace(
             yield TraceRow(statement.source, "default", statement.default.value, wins)
         for kind, value in statement.rules.kinds.items() if statement.rules else ():
             standing = any(c.level == statement.level for c in claims.of(kind))
-            shown = {"min": rule.minimum, "max": rule.maximum}.get(kind)
+            tightest = {"min": rule.minimum, "max": rule.maximum, "maxTotal": rule.total}
+            shown = tightest.get(kind)
             wins = standing and (shown is None or shown.source == statement.source)
             neutral = (kind, value) in _NEUTRAL
             yield TraceRow(statement.source, kind, value, wins and not neutral)
 
 
-_NEUTRAL = (("canEdit", True), ("canAdd", True), ("required", False), ("blocked", False))
+_NEUTRAL = (
+    ("canEdit", True),
+    ("canAdd", True),
+    ("required", False),
+    ("blocked", False),
+    ("digestRequired", False),
+)

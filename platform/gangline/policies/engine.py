@@ -16,13 +16,16 @@ from gangline.spec.frameworks import (
     WORKERS_AND_MASTER,
     WORKERS_ONLY,
     configuration_problem,
+    framework_of,
 )
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.shares import DEVICES
 from gangline.spec.sources import Value, Values
 from gangline.spec.values import field_path, half_of
 from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
 
+from . import gpu_caps
 from .document import fields_of
 from .effective import EffectivePolicy
 from .lists import overlaid
@@ -109,6 +112,9 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
             master.judge()
     problems = [*_setup_problems(configuration, worker.framework), *_missing(policy),
                 *_unknown(request, halves)]  # fmt: skip
+    gang = framework_of(worker.framework).gang(configuration)
+    plain = {half.role: {p: v.value for p, v in half.values.items()} for half in halves}
+    problems += gpu_caps.in_all(gang, plain, policy.rule(Role.WORKER, DEVICES))
     effective: dict[str, Value] = {}
     for half in halves:
         problems += half.told()

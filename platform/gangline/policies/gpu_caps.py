@@ -9,13 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gangline.spec.catalogue import SpecField
+from gangline.spec.frameworks import GangRole
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.shares import DEVICES, added, of_pod
 from gangline.spec.sources import ItemSource
 from gangline.spec.values import item_label
+from gangline.spec.words import plain_number
 
 from .rules import FieldRule, Sourced
 
-DEVICES, EXTENDED = "compute.gpuDevicesRequest", "compute.extendedResources"
+EXTENDED = "compute.extendedResources"
 _GPU = re.compile(r".*gpu.*|.*/(?:mig-|vcuda|[sdtqc]px_|i915|xe\b).*", re.IGNORECASE)
 _COUNT = re.compile(r"[0-9]{1,9}")
 
@@ -55,6 +58,41 @@ def breaches(
                 label=item_label(field, source.sent, shown(source.key)),
                 hint=rule.messages.get(most.source, ""),
             )
+
+
+def in_all(
+    gang: Sequence[GangRole], halves: Mapping[Role, Mapping[str, Any]], rule: FieldRule
+) -> Iterator[Problem]:
+    """What all pods of a workload have beyond the most that it may have together.
+
+    ``halves``: their values by path. An elastic workload counts as large as it may grow.
+    """
+    workers = halves[Role.WORKER]
+    grown = {"numWorkers": workers.get("maxReplicas") or workers.get("numWorkers")}
+    found = added(
+        role.count({**workers, **grown}) * _of_pod(role.values(halves.get(role.half, {})))
+        for role in gang
+    )
+    if rule.total is not None and found > rule.total.value:
+        yield Problem.of(
+            Role.WORKER,
+            DEVICES,
+            "maxTotal",
+            total=plain_number(found),
+            most=rule.total.value,
+            value=workers.get(DEVICES),
+            accepted=f"at most {rule.total.value} in all pods together",
+            source=rule.total.source,
+            label="GPU devices",
+            hint=rule.messages.get(rule.total.source, ""),
+        )
+
+
+def _of_pod(values: Mapping[str, Any]) -> float:
+    devices, extended = values.get(DEVICES), values.get(EXTENDED)
+    own = of_pod(values) if isinstance(devices, int) else 0
+    listed = extended if isinstance(extended, list) else ()
+    return own + sum(int(item["quantity"]) for item in listed if _counts(item))
 
 
 def _counts(item: Any) -> bool:

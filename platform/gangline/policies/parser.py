@@ -9,6 +9,7 @@ from gangline.lib.problems import Problem, Severity
 from gangline.lib.texts import hidden
 from gangline.lib.yaml_text import LONGEST, Path, UnreadableYaml, YamlDocument, read
 from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.images import registry
 from gangline.spec.problems import Role, shown
 from gangline.spec.types import quantity_bytes
 from gangline.spec.values import nest, size, validate
@@ -330,10 +331,12 @@ class _Reader:
         self, at: Path, field: SpecField, kind: str, value: Any, of: SpecField | None
     ) -> Any:
         """The value of one rule, or None when it is of the wrong type."""
-        if kind in ("min", "max", "step"):
+        if kind in ("min", "max", "step", "maxTotal"):
             return self._bound(at, field, kind, value)
         if kind == "options":
             return self._options(at, field, value, of)
+        if kind == "registries":
+            return self._registries(at, value)
         if kind == "message":
             return self._message(at, value)
         if kind == "locked":
@@ -373,7 +376,25 @@ class _Reader:
         if kind == "step" and value <= 0:
             self._wrong(at, "positive")
             return None
+        if kind == "maxTotal" and value < 0:
+            self._wrong(at, "number", accepted="0 or more", value=value)
+            return None
         return value
+
+    def _registries(self, at: Path, value: Any) -> tuple[str, ...] | None:
+        if not isinstance(value, list) or not value:
+            self._wrong(at, "values")
+            return None
+        found: list[str] = []
+        for index, one in enumerate(value):
+            place = registry(one) if isinstance(one, str) else ""
+            if not place:
+                self._wrong((*at, index), "registry", value=shown(one))
+            elif place in found:
+                self._wrong((*at, index), "twice", value=place)
+            else:
+                found.append(place)
+        return tuple(found) or None
 
     def _options(
         self, at: Path, field: SpecField, value: Any, of: SpecField | None

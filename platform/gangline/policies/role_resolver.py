@@ -11,6 +11,7 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import FRAMEWORKS, framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.shares import DEVICES
 from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.sources import (
     DEFAULT,
@@ -442,10 +443,10 @@ class RoleResolver:
 
     def _gpu_breaches(self) -> Iterator[Problem]:
         """A limit on GPU devices is not got round by another name for them."""
-        rule, extended = self._rules.get(gpu_caps.DEVICES), self.values.get(gpu_caps.EXTENDED)
+        rule, extended = self._rules.get(DEVICES), self.values.get(gpu_caps.EXTENDED)
         if rule is None or extended is None or not extended.items:
             return
-        devices = self.values.get(gpu_caps.DEVICES)
+        devices = self.values.get(DEVICES)
         yield from gpu_caps.breaches(
             self.role,
             self.fields[gpu_caps.EXTENDED],

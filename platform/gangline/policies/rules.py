@@ -8,6 +8,7 @@ from math import gcd, lcm
 from typing import Any
 
 from gangline.lib.problems import Problem
+from gangline.spec import images
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.shapes import split_names
 from gangline.spec.values import size
@@ -56,6 +57,12 @@ class FieldRule:
     maximum: Sourced | None = None
     steps: tuple[Step, ...] = ()
     options: Sourced | None = None
+    registries: Sourced | None = None
+    """Of an image: where it may come from, as `spec.images.registry` writes it."""
+    digest: Sourced | None = None
+    """An image must have one."""
+    total: Sourced | None = None
+    """Of GPU devices: the most that all pods of a workload may have together."""
     required: Sourced | None = None
     fixed: Sourced | None = None
     is_blocked: bool = False
@@ -98,6 +105,18 @@ def breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
         yield from _bound_breaches(spec, rule, value)
     if rule.options is not None:
         yield from _option_breaches(spec, rule.options, value)
+    if (rule.registries or rule.digest) and not str(value).startswith(images.LOCAL):
+        yield from _image_breaches(rule, str(value))
+
+
+def _image_breaches(rule: FieldRule, image: str) -> Iterator[Breach]:
+    """What a container image breaks; a runtime of the machine comes from no registry."""
+    allowed, digest = rule.registries, rule.digest
+    place = images.repository(image)
+    if allowed and not any(images.within(place, one) for one in allowed.value):
+        yield Breach("registries", allowed.source, one_of(allowed.value))
+    if digest and not images.has_digest(image):
+        yield Breach("digestRequired", digest.source, "a reference such as name@sha256:…")
 
 
 def _option_breaches(spec: SpecField, options: Sourced, value: Any) -> Iterator[Breach]:
@@ -228,6 +247,8 @@ def conflict(spec: SpecField, rule: FieldRule) -> str:
         )
     if options and not options.value:
         return f"can have no value: {options.source} allow no value in common"
+    if rule.registries and not rule.registries.value:
+        return f"can have no value: {rule.registries.source} allow no registry in common"
     if rule.steps and next(_on_steps(spec, rule), None) is None:
         scopes = [step.source for step in rule.steps] + [b.source for b in (low, high) if b]
         named = " and ".join(dict.fromkeys(scopes))

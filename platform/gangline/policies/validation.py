@@ -6,6 +6,7 @@ from typing import Any
 
 from gangline.lib.problems import Problem, Severity
 from gangline.spec.catalogue import SpecField
+from gangline.spec.images import within
 from gangline.spec.problems import Role
 from gangline.spec.values import size
 from gangline.spec.workload import SPEC, SpecModels
@@ -176,6 +177,13 @@ class _Check:
         if kind == "max" and after.maximum and self._less(after.maximum.value, value):
             high = after.maximum
             return "looser_max", {"value": value, "by": high.source, "bound": high.value}
+        if kind == "maxTotal" and after.total and self._less(after.total.value, value):
+            most = after.total
+            return "looser_max", {"value": value, "by": most.source, "bound": most.value}
+        if kind == "registries" and (above := self.before.registries) and after.registries:
+            extra = [one for one in value if not any(within(one, p) for p in above.value)]
+            if extra and after.registries.value:
+                return "looser_options", {"value": extra[0], "by": above.source}
         if kind == "options" and self.before.options and after.options and after.options.value:
             allowed = {option.value for option in after.options.value}
             extra = [option.value for option in value if option.value not in allowed]
@@ -185,6 +193,7 @@ class _Check:
             ("canEdit", True): after.fixed,
             ("canAdd", True): after.can_add,
             ("required", False): after.required,
+            ("digestRequired", False): after.digest,
             ("blocked", False): after.fixed if after.is_blocked else None,
         }
         upper = loosened.get((kind, value)) if isinstance(value, bool) else None

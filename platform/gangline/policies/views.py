@@ -262,6 +262,7 @@ def _words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:
     if rule.options:
         labels = ", ".join(option.label for option in rule.options.value)
         yield f"one of {labels}", rule.options.source
+    yield from _special_words(rule)
     if rule.required:
         yield "required", rule.required.source
     yield from _adding_words(field, rule)
@@ -270,6 +271,16 @@ def _words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:
         if inside := rule.attributes.get(attribute.path):
             for words, source in _words(attribute, inside):
                 yield f"{attribute.label}: {words}", source
+
+
+def _special_words(rule: FieldRule) -> Iterator[tuple[str, str]]:
+    """What only the image and GPU devices have."""
+    if rule.registries:
+        yield f"from {', '.join(rule.registries.value)}", rule.registries.source
+    if rule.digest:
+        yield "with a digest", rule.digest.source
+    if rule.total:
+        yield f"at most {rule.total.value} in all pods together", rule.total.source
 
 
 def _adding_words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:

@@ -72,7 +72,7 @@ def _rule(field: SpecField, kind: str, value: Any) -> Any:
     if kind == "defaultFrom":
         assert isinstance(value, Computed)  # noqa: S101  as `reading` made it
         return {"field": value.field, "factor": value.factor}
-    return list(value) if kind == "locked" else value
+    return list(value) if isinstance(value, tuple) else value
 
 
 def effective_json(policy: EffectivePolicy, source_of: SourceOf) -> Json:
@@ -144,22 +144,25 @@ def _kinds(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, Any, Sequen
     for kind, sourced in (
         ("min", rule.minimum),
         ("max", rule.maximum),
+        ("maxTotal", rule.total),
         ("defaultFrom", rule.computed),
     ):
         if sourced is not None:
             yield kind, _rule(field, kind, sourced.value), [sourced.source]
     if rule.steps:
         yield "step", rule.steps[-1].value, [step.source for step in rule.steps]
-    if rule.options is not None:
-        said = [row.scope for row in rule.trace if row.rule == "options" and row.wins]
-        yield "options", _rule(field, "options", rule.options.value), said
-    if rule.required is not None:
-        yield "required", True, [rule.required.source]
-    if rule.fixed is not None:
-        kind, value = ("blocked", True) if rule.is_blocked else ("canEdit", False)
-        yield kind, value, [rule.fixed.source]
-    if rule.can_add is not None:
-        yield "canAdd", False, [rule.can_add.source]
+    for kind, listed in (("options", rule.options), ("registries", rule.registries)):
+        if listed is not None:
+            said = [row.scope for row in rule.trace if row.rule == kind and row.wins]
+            yield kind, _rule(field, kind, listed.value), said
+    for kind, value, sourced in (
+        ("digestRequired", True, rule.digest),
+        ("required", True, rule.required),
+        ("blocked" if rule.is_blocked else "canEdit", rule.is_blocked, rule.fixed),
+        ("canAdd", False, rule.can_add),
+    ):
+        if sourced is not None:
+            yield kind, value, [sourced.source]
     if rule.locked:
         yield "locked", list(rule.locked), list(dict.fromkeys(rule.locked.values()))
 

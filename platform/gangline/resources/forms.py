@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import Case, QuerySet, When
-from django.forms.models import construct_instance
+from django.forms.models import construct_instance, model_to_dict
 
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
@@ -62,6 +62,12 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def prepare(self) -> None:
         """Narrow choices to what the actor may choose; set what a new object begins with."""
+
+    @classmethod
+    def copy_of(cls, obj: Any) -> dict[str, Any]:
+        """Initial values of the form that makes a copy of ``obj``."""
+        found = model_to_dict(obj, fields=(*cls._meta.fields, *cls.copied))
+        return {**found, "name": f"{obj.name}-copy"}
 
     @property
     def is_edit(self) -> bool:

@@ -10,6 +10,7 @@ from gangline.audit import actions
 from gangline.tables import saved
 from gangline.web import navigation
 
+from . import yaml_tab
 from .resource import Panel, Resource, Usage
 
 SHOWN = 10
@@ -45,7 +46,7 @@ def register(resource: Resource[Any]) -> None:
     if resource.key in _resources:
         raise ValueError(f"there is a resource {resource.key} already")
     _resources[resource.key] = resource
-    saved.register(resource.table.name, f"{resource.key}-list")
+    saved.register(resource.table, f"{resource.key}-list")
     word = str(resource.model._meta.verbose_name)
     actions.register(resource.key, resource.verbs - {"view"}, word)
     if resource.nav is not None:
@@ -109,4 +110,5 @@ def register_panel(key: str, panel: Panel) -> None:
 
 
 def panels(resource: Resource[Any]) -> list[Panel]:
-    return [*resource.panels, *_panels.get(resource.key, ()), *_panels.get(EVERY, ())]
+    own = [*resource.panels, *([yaml_tab.panel_of(resource)] if resource.shows_yaml else [])]
+    return [*own, *_panels.get(resource.key, ()), *_panels.get(EVERY, ())]

@@ -80,6 +80,8 @@ class Action:
     verb: str = "edit"
     permission: Permission | None = None
     """Needed in the object's own scope instead of what the verb needs."""
+    allowed: Any = None
+    """Callable ``(user, obj) -> bool``: decides instead of both."""
     when: Any = None
     """Callable ``(obj) -> bool``: whether it makes sense now; None: always."""
     asks: bool = False
@@ -150,6 +152,8 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+    shows_yaml: bool = False
+    """The detail page has a tab with the body that makes such an object."""
     detail_template: str = "resources/detail.html"
     delete_template: str = "resources/delete.html"
 
@@ -243,7 +247,9 @@ class Resource(Generic[M]):
         return verb in self.verbs and self.permits(user, verb, obj, self.place(obj, verb))
 
     def offers(self, user: User, action: Action, obj: M) -> bool:
-        if action.permission is None:
+        if action.allowed is not None:
+            may = bool(action.allowed(user, obj))
+        elif action.permission is None:
             may = self.allows(user, action.verb, obj)
         else:
             may = can(user, action.permission, self.scope_of(obj))

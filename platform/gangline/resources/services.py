@@ -15,7 +15,7 @@ from django.db.models import CharField, Model
 
 from gangline.access.actor import Actor
 from gangline.access.grants import who_can
-from gangline.access.refusals import NotAllowed
+from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
@@ -223,6 +223,8 @@ def _above(resource: Resource[Any], obj: Model) -> Scope | None:
 
 def _need(resource: Resource[M], actor: Actor | None, verb: str, obj: M, scope: Scope) -> None:
     if actor is not None and not resource.permits(actor.user, verb, obj, scope):
+        if not resource.is_governed(verb):
+            raise NotVisible  # its owner alone may; no permission would let others
         permission = resource.permission(verb)
         who = [user.username for user in who_can(permission, scope)]
         raise NotAllowed(permission, scope, who)

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
 from django.db.models import Model
-from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -88,6 +87,11 @@ class ResourceView(LoginRequiredMixin, View):
             # A node of the tree is made from above: a department's head makes no other department.
             kinds = kinds[: kinds.index(self.resource.model.scope_kind)]
         return held_at(self.actor.user, self.resource.permission("create"), kinds)
+
+    @property
+    def back(self) -> str:
+        """Where the person came from, if the address says so."""
+        return local_target(self.request, self.request.GET.get("next", ""))
 
     def context(self, **more: Any) -> dict[str, Any]:
         found = {"resource": self.resource, **more}
@@ -264,11 +268,6 @@ class FormView(ResourceView):
         )
         return form
 
-    @property
-    def back(self) -> str:
-        """Where the person came from, if the address says so."""
-        return local_target(self.request, self.request.GET.get("next", ""))
-
     def done(self, saved: services.Saved[Any], sentence: str) -> HttpResponse:
         if secret := self.resource.shown_once(saved.obj):
             return shown_once(self.request, self.resource, saved.obj, secret)
@@ -363,9 +362,7 @@ class CopyView(CreateView):
     def get(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]
         obj = self.object(pk)
         self._refuse_strangers()
-        form = self.resource.form_class
-        initial = model_to_dict(obj, fields=(*form._meta.fields, *form.copied))
-        initial["name"] = f"{obj.name}-copy"
+        initial = self.resource.form_class.copy_of(obj)
         return self.page(self.form(initial=initial), copied=obj)
 
     def post(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]
@@ -393,7 +390,7 @@ class DeleteView(ResourceView):
         except Refused as refused:
             return self._ask(obj, status=409, refused=refused.problems)
         messages.success(request, f"{name} {self.resource.deleted_word}.")
-        return redirect(self.resource.list_url())
+        return redirect(self.back or self.resource.list_url())
 
     def _ask(self, obj: Any, *, status: int = 200, found: Any = None, **more: Any) -> HttpResponse:
         used = usages(obj, self.actor.user, blocking=True) if found is None else found

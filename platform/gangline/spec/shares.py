@@ -8,7 +8,7 @@ from gangline.spec.gpus import MEMORY, PORTION
 from gangline.spec.types import quantity_bytes, size_in_words
 from gangline.spec.words import plain_number
 
-ASKED = _DEVICES, _TYPE, _PORTION, _MEMORY = (
+ASKED = DEVICES, _TYPE, _PORTION, _MEMORY = (
     "compute.gpuDevicesRequest",
     "compute.gpuRequestType",
     "compute.gpuPortionRequest",
@@ -30,12 +30,12 @@ def portion(values: Mapping[str, Any], device: int = 0) -> float:
 
 def of_pod(values: Mapping[str, Any]) -> float:
     """Devices that a pod takes."""
-    return int(values.get(_DEVICES) or 0) * portion(values)
+    return int(values.get(DEVICES) or 0) * portion(values)
 
 
 def of_pod_in_words(values: Mapping[str, Any]) -> str:
     """ "No GPU", "2 GPUs", "0.5 GPUs", "4 GB of 1 GPU"; empty where nothing is said of devices."""
-    devices, memory = values.get(_DEVICES), values.get(_MEMORY)
+    devices, memory = values.get(DEVICES), values.get(_MEMORY)
     if not isinstance(devices, int):
         return ""
     if devices and values.get(_TYPE) == MEMORY and isinstance(memory, str):

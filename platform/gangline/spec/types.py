@@ -12,6 +12,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from gangline.lib.texts import hidden
 
+from . import images
 from .base import refused
 
 LONGEST_TEXT = 65_536
@@ -25,13 +26,6 @@ QUANTITY_UNITS = {
 }  # fmt: skip
 _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)(k|[MGTPE]|[KMGTPE]i)?")
 _NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
-_RUNTIME = re.compile(r"local://[a-z0-9](?:[-._a-z0-9]{0,61}[a-z0-9])?")
-_HOST = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9]{0,61}[A-Za-z0-9])?)"
-_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_IMAGE = re.compile(
-    rf"(?:(?:{_HOST}(?:\.{_HOST})+(?::[0-9]{{1,5}})?|{_HOST}:[0-9]{{1,5}}|localhost)/)?"
-    rf"{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][-.A-Za-z0-9_]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +151,6 @@ def _command_problem(text: str) -> str | None:
     return _words_problem(text) or (None if text.strip() else "must not be empty")
 
 
-def _image_problem(text: str) -> str | None:
-    if text.startswith("local://"):
-        return None if _RUNTIME.fullmatch(text) else "must name a runtime after “local://”"
-    if "://" in text:
-        return "must be a container image without “://”, or local:// and the name of a runtime"
-    return None if _IMAGE.fullmatch(text) else "must be the reference of a container image"
-
-
 def absolute_path_problem(text: str) -> str | None:
     if not text.startswith("/"):
         return "must be an absolute path: start it with “/”"
@@ -204,7 +190,7 @@ Image = Annotated[
     Format(
         "image",
         "a container image such as registry.local/ddp:1.4, or local:// and the name of a runtime",
-        _image_problem,
+        images.problem,
     ),
 ]
 _INTERFACE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,14}")

@@ -384,9 +384,10 @@ def _options(attribute: SpecField, text: str, offered: Sequence[Choice]) -> tupl
     if not words:
         return ()
     is_key = any(one.of for one in offered)
-    # A placeholder is an example of what is typed, or says what holds without a choice.
-    must = attribute.required and (attribute.credential is not None or is_key)
-    blank = CHOOSE if must else attribute.ui.placeholder or attribute.label
+    example = attribute.ui.placeholder
+    # Where one must choose, a placeholder is an example; elsewhere it says what holds without.
+    must = attribute.required and (attribute.credential is not None or is_key or bool(example))
+    blank = CHOOSE if must else example or attribute.label
     is_clear = is_key and len(words) == 1
     first = () if text or "" in words or is_clear else (Option("", blank, True),)
     strange = (Option(text, text, True),) if text and text not in words else ()

@@ -36,6 +36,9 @@ _RULE_WORDS = {
     "max": "at most",
     "step": "in steps of",
     "options": "only",
+    "registries": "only from",
+    "digestRequired": "digest required",
+    "maxTotal": "in all pods at most",
     "canEdit": "Editable",
     "canAdd": "may be added to",
     "locked": "locked",
@@ -49,7 +52,17 @@ _RULE_WORDS = {
 def is_limited(rule: FieldRule) -> bool:
     """Whether a policy narrows what may be said, so that "Why" has an answer."""
     return any(
-        (rule.fixed, rule.minimum, rule.maximum, rule.steps, rule.options, rule.required)
+        (
+            rule.fixed,
+            rule.minimum,
+            rule.maximum,
+            rule.steps,
+            rule.options,
+            rule.required,
+            rule.registries,
+            rule.digest,
+            rule.total,
+        )
     ) or (rule.can_add is not None or bool(rule.locked) or bool(rule.attributes))
 
 
@@ -65,6 +78,12 @@ def hint_parts(field: SpecField, rule: FieldRule) -> list[Part]:
     parts += [Part(f"in steps of {readable(field, s.value)}", s.source) for s in rule.steps]
     if rule.options and field.kind is not Kind.CHOICE:
         parts.append(Part(f"only {one_of(displayed(rule).values())}", rule.options.source))
+    if rule.registries:
+        parts.append(Part(f"only from {one_of(rule.registries.value)}", rule.registries.source))
+    if rule.digest:
+        parts.append(Part("with a digest", rule.digest.source))
+    if rule.total:
+        parts.append(Part(f"at most {rule.total.value} in all pods together", rule.total.source))
     if rule.can_add is not None:
         parts.append(Part("nothing can be added", rule.can_add.source))
     for attribute in field.items:
@@ -133,6 +152,14 @@ def _sentences(field: SpecField, rule: FieldRule) -> Iterator[str]:
     yield from _bounds(field, rule)
     if rule.options:
         yield f"{capital(rule.options.source)} allows only {one_of(displayed(rule).values())}."
+    if rule.registries:
+        places = one_of(rule.registries.value)
+        yield f"{capital(rule.registries.source)} allows only images from {places}."
+    if rule.digest:
+        yield f"{capital(rule.digest.source)} requires an image with a digest (name@sha256:…)."
+    if rule.total:
+        most = rule.total.value
+        yield f"{capital(rule.total.source)} allows at most {most} in all pods together."
     if rule.required:
         yield f"{capital(rule.required.source)} requires a value."
     if rule.conflict:

@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "gangline.people",
     "gangline.programs",
     "gangline.identity",
+    "gangline.views",
     "gangline.policies",
     "gangline.forms",
     "gangline.tables",

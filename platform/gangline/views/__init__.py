@@ -1,0 +1,1 @@
+"""Saved views of tables: who sees which, their pages and their API."""
