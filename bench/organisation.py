@@ -130,7 +130,7 @@ def has_everything(cluster: Cluster) -> None:
     ]
     detail = {
         "nodes": {"largest": {"gpus": 8, "cpus": 64.0, "memory": 512 * 10**9}},
-        "priorityClasses": ["high"],
+        "priorities": [{"name": "high", "value": 1000, "preempts": True, "default": False}],
         "storageClasses": [{"name": "fast", "provisioner": "csi.example.org", "default": True}],
     }
     Cluster.objects.filter(pk=cluster.pk).update(

@@ -1,16 +1,22 @@
 """What is judged first: who asks, then whether the cluster can do it at all."""
 
+import json
+import re
 from typing import Any
 
 import pytest
 
+from gangline.clusters import credentials
+from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from gangline.drivers.kubernetes.access import ClusterCredentials
 from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
 from gangline.settings.catalogue import LABEL_DOMAINS
 from gangline.settings.models import Setting
 from tests.support.api import ApiClient
 from tests.support.world import World
+from workloads.models import Attempt, Workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 REASON = "This machine cannot cap cores."
@@ -119,3 +125,40 @@ def test_the_class_that_was_chosen_is_the_one_that_is_told(
     assert (row["priority"], row["priorityClassName"]) == (125, "high")
     unknown = researcher.post("workloads/distributed", world.spec_body(priorityClass="urgent"))
     assert "priorityClass" in [p["path"] for p in unknown.json()["problems"]]
+
+
+E7 = """
+defaults: {worker: {priorityClass: low}}
+rules: {worker: {priorityClass: {options: [{value: very-low}, {value: low}]}}}
+"""
+OWN = [{"name": "urgent", "value": 1_000_000, "preempts": True, "default": False},
+       {"name": "usual", "value": -10, "preempts": True, "default": True}]  # fmt: skip
+
+
+def test_classes_of_the_cluster_and_of_the_product_count_on_kubernetes(
+    world: World, researcher: ApiClient, loopback_admitted: None
+) -> None:
+    facts = {"detail": {"priorities": OWN}}
+    Cluster.objects.filter(pk=world.cluster.pk).update(kind="kubernetes", host_id="", facts=facts)
+    access = ClusterCredentials("https://127.0.0.1:9", token="unused")
+    credentials.store(Cluster.objects.get(pk=world.cluster.pk), access, by=None)
+    for name, value, gives_way, sent in (
+        ("urgent", 1_000_000, False, "urgent"),
+        ("high", 125, False, None),
+        ("low", 40, True, None),
+        (None, -10, True, None),
+    ):
+        body = world.spec_body(f"is-{name}".lower(), image="r.lab/x:1", priorityClass=name)
+        answer = researcher.post("workloads/distributed", body)
+        assert answer.status_code == 202, answer.content
+        workload = Workload.objects.get(name=body["name"])
+        assert (workload.priority, workload.is_preemptible) == (value, gives_way)
+        rendered = json.dumps(Attempt.objects.get(workload=workload).rendered)
+        found = set(re.findall(r'"priorityClassName": "([^"]+)"', rendered))
+        assert found == ({sent} if sent else set())
+    told = {row["name"]: row["priority"] for row in researcher.get("workloads").json()["workloads"]}
+    assert told == {"is-urgent": 1_000_000, "is-high": 125, "is-low": 40, "is-none": -10}
+    save(actor=None, scope=world.vision.scope, text=E7, version=None)
+    locked = world.spec_body("locked", image="r.lab/x:1")
+    assert researcher.post("workloads/distributed", locked).status_code == 202
+    assert Workload.objects.get(name="locked").priority == 40

@@ -14,7 +14,7 @@ from gangline.resources.services import make
 from tests.support.api import ApiClient
 from tests.support.api_server import Script, answering
 from tests.support.world import World
-from workloads.models import Workload
+from workloads.models import Attempt, Workload
 from workloads.services.bodies import CLIENT_DEFAULTS
 
 SUBMIT = "workloads/distributed"
@@ -236,8 +236,7 @@ def test_the_printed_master_of_mpi_is_accepted(lab: World, researcher: ApiClient
 def test_the_printed_benchmark_is_refused_by_the_policy_and_then_accepted(
     lab: World, researcher: ApiClient
 ) -> None:
-    """Of api.md 6.7: 400 with both issues, then 202 under names of its own. No scheduler keeps
-    programs to the printed limit of a portion, so that is refused rather than dropped."""
+    """Of api.md 6.7: 400 with both issues, then 202 under names of its own."""
     under("kai", lab)
     save(actor=None, scope=lab.installation.scope, text=POLICY, version=None)
     body = printed(BENCHMARK, lab)
@@ -248,10 +247,7 @@ def test_the_printed_benchmark_is_refused_by_the_policy_and_then_accepted(
     assert issues == {"spec.numWorkers": "max", "spec.compute.gpuPortionRequest": "canEdit"}
     body["spec"] |= {"numWorkers": 8}
     body["spec"]["compute"] |= {"gpuPortionRequest": 0.25}
-    (limit,) = researcher.post(SUBMIT, body).json()["problems"]
-    assert (limit["path"], limit["rule"]) == ("compute.gpuPortionLimit", "unsupported")
     assert not Workload.objects.exists()
-    del body["spec"]["compute"]["gpuPortionLimit"]
     answers = [researcher.post(SUBMIT, body) for _ in range(2)]
     assert {one.status_code for one in answers} == {202}, answers[0].content
     made = [one.json() for one in answers]
@@ -260,3 +256,7 @@ def test_the_printed_benchmark_is_refused_by_the_policy_and_then_accepted(
     assert made[0]["name"] != made[1]["name"]
     accepted(made[0], body)
     assert (made[0]["desiredPhase"], made[0]["actualPhase"]) == ("Running", "Creating")
+    for one in made:
+        accepted(one, {"spec": body["spec"]})
+        attempt = Attempt.objects.get(workload=one["workloadId"])
+        assert '"GANGLINE_GPU_PORTION_LIMIT", "value": "0.5"' in json.dumps(attempt.rendered)

@@ -2,8 +2,7 @@
 
 Elsewhere: V10 organization/test_scheduling_rules, V18 clusters/test_storage_classes, V21
 wizard/test_data_sources, V24 policies/test_engine, V27 api/test_submitting, V28
-wizard/test_beyond_quota. V11: an operator
-Equals without a value is taken, as taints have none either.
+wizard/test_beyond_quota.
 """
 
 from typing import Any
@@ -50,6 +49,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         {"compute": {**GPU, "gpuPortionRequest": 1.5}}, "compute.gpuPortionRequest", "max",
     ),
     "V9": ({"compute": BY_MEMORY}, "compute.gpuDevicesRequest", "maxWith"),
+    "V11 no value": (
+        {"tolerations": [{**TAINT, "operator": "Equals"}]}, "tolerations.0.value", "format",
+    ),
     "V11": ({"tolerations": [{**TAINT, "value": "b"}]}, "tolerations.0.value", "format"),
     "V12": ({"tolerations": [{**TAINT, "seconds": 5}]}, "tolerations.0.seconds", "format"),
     "V13": ({"ports": [{**TOOL, "external": 29_999}]}, "ports.0.external", "min"),

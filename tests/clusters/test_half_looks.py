@@ -107,7 +107,7 @@ def test_a_right_that_is_missing_is_news(script: Amd, amd: Cluster) -> None:
     health = clusters.refresh(amd)
     assert health.reason == "Failed in the check: Nodes and GPUs."
     amd.refresh_from_db()
-    assert not {"nodes", "priorityClasses"} & amd.facts["detail"].keys()
+    assert not {"nodes", "priorities"} & amd.facts["detail"].keys()
     assert amd.facts["detail"]["uid"] == "kube-system-1"
     assert (amd.capacity["cpus"], amd.gpu_count) == (0.0, 0)
 

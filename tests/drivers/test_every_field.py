@@ -77,6 +77,16 @@ BESIDE: dict[str, dict[str, Any]] = {
     },
     "compute.gpuPortionRequest": {GPU_TYPE: "portion", "compute.gpuDevicesRequest": 1},
     "compute.gpuMemoryRequest": {GPU_TYPE: "memory", "compute.gpuDevicesRequest": 1},
+    "compute.gpuPortionLimit": {
+        GPU_TYPE: "portion",
+        "compute.gpuDevicesRequest": 1,
+        "compute.gpuPortionRequest": 0.25,
+    },
+    "compute.gpuMemoryLimit": {
+        GPU_TYPE: "memory",
+        "compute.gpuDevicesRequest": 1,
+        "compute.gpuMemoryRequest": "1M",
+    },
     "tty": {"stdin": True},
     "slurm.values": {"slurm.script": "#!/bin/sh\necho {{ a }}"},
     "slurm.tasksPerNode": {"slurm.script": "#!/bin/sh\ntrue", "compute.cpuCoreRequest": 2},
@@ -96,7 +106,7 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
     "nodeType": ("small", "large"),
     "podAffinity.key": ("zone", "rack"),
-    "priorityClass": ("low", "high"),
+    "priorityClass": ("urgent", "batch"),
     "nodePools": ([{"name": "a"}], [{"name": "b"}]),
     "preemptibility": ("preemptible", "non-preemptible"),
     "distributedFramework": ("PyTorch", "XGBoost"),
@@ -108,6 +118,7 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
     "ports": ([{"name": "a", "container": 1}], [{"name": "b", "container": 2}]),
     "category": ("Train", "Build"),
     "compute.gpuPortionRequest": (0.25, 0.5),
+    "compute.gpuPortionLimit": (0.25, 0.5),
     "nodeAffinityRequired": (
         [{"key": "rack", "operator": "Gt", "values": "1"}],
         [{"key": "rack", "operator": "Gt", "values": "2"}],

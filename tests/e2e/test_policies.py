@@ -33,22 +33,27 @@ def test_acp02_what_is_wrong_leads_to_its_line_and_is_not_saved(
     page = open_page("administrator")
     page.goto(f"/policies/{world.vision.scope_id}")
     text = page.get_by_test_id("policy-text")
+    save_it = page.get_by_role("button", name="Save", exact=True)
     text.fill(WRONG)
-    for button in ("Check", "Save"):
-        page.get_by_role("button", name=button, exact=True).click()
-        summary = page.get_by_test_id("problem-summary")
-        expect(summary).to_be_visible()
-        assert page.title().startswith("Error: ")
-        for number, field in ((3, "numWorkers"), (4, "numWorker")):
-            link = summary.get_by_role("link", name=f"Line {number}: ").first
-            expect(link).to_contain_text(field)
-            link.click()
-            expect(page.locator(f"#policy-line-{number}")).to_be_focused()
-        expect(text).to_have_value(WRONG)
+    expect(save_it).to_be_disabled()
+    expect(page.locator("#judged-why")).to_contain_text("2 problems")
+    expect(page.locator("#judged-lines li")).to_have_count(2)
+    page.get_by_role("button", name="Check", exact=True).click()
+    summary = page.get_by_test_id("problem-summary")
+    expect(summary).to_be_visible()
+    expect(save_it).to_be_disabled()
+    assert page.title().startswith("Error: ")
+    for number, field in ((3, "numWorkers"), (4, "numWorker")):
+        link = summary.get_by_role("link", name=f"Line {number}: ").first
+        expect(link).to_contain_text(field)
+        link.click()
+        expect(page.locator(f"#policy-line-{number}")).to_be_focused()
+    expect(text).to_have_value(WRONG)
     assert violations(page) == []
-    page.reload()
     text.fill(FOUR["vision"])
-    page.get_by_role("button", name="Save", exact=True).click()
+    expect(save_it).to_be_enabled()
+    expect(page.locator("#judged-lines li")).to_have_count(0)
+    save_it.click()
     expect(page.get_by_test_id("toast")).to_be_visible()
 
 
@@ -78,4 +83,7 @@ def test_acp03_the_table_and_the_lock_name_the_same_scope(open_page: Opener, wor
         wins = rows.filter(has=form.locator("b"))
         expect(wins).to_contain_text(scope, ignore_case=True)
         expect(wins).to_contain_text(words[-1])
+        link = form.get_by_role("dialog").get_by_role("link", name="Effective policy")
+        anchor = f"/policies/{world.vision.scope_id}/effective#f-{path.replace('.', '-')}"
+        expect(link).to_have_attribute("href", anchor)
         form.keyboard.press("Escape")

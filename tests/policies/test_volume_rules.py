@@ -96,3 +96,15 @@ def test_a_default_that_the_spec_refuses_is_told_with_its_line() -> None:
     (problem,) = error.value.problems
     assert problem.params["line"] == 9
     assert problem.path.endswith("instances.0.claimInfo.size")
+
+
+@pytest.mark.parametrize(("size", "rules"), [("64Gi", []), ("65Gi", ["max"]), (None, ["required"])])
+def test_a_policy_bounds_temporary_folders(size: str | None, rules: list[str]) -> None:
+    """Security row 61: without a size a folder is bounded by its node alone."""
+    text = "{sizeLimit: {max: 64Gi, required: true}}"
+    text = "rules: {worker: {storage: {emptyDirVolume: {attributes: " + text + "}}}}"
+    folder = {"name": "a", "path": "/a", **({"sizeLimit": size} if size else {})}
+    merged = effective_policy([Layer("project", "vision", parse(text))])
+    given = {"worker.storage.emptyDirVolume": Value([folder])}
+    request = Request(framework="PyTorch", configuration=WORKERS_ONLY, master="none", given=given)
+    assert [one.rule for one in resolve(request, merged).problems] == rules

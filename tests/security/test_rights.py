@@ -247,7 +247,7 @@ OTHER_PAGES = {
                   "figures"},
     "draft-": {"step", "discard", "start", "yaml", "as"},
     "tool-": {"open", "auth"},
-    "policy-": {"list", "edit", "delete"},
+    "policy-": {"list", "edit", "delete", "effective", "effective-export"},
     "job-": {"look", "cancel"},
     "device": {""},
     "program-": {"end"},

@@ -54,7 +54,7 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     ]
     detail = {
         "nodes": {"largest": LARGEST},
-        "priorityClasses": ["high"],
+        "priorities": [{"name": "high", "value": 1000, "preempts": True, "default": False}],
         "storageClasses": [{"name": "fast", "provisioner": "csi.example.org", "default": True}],
     }
     facts = {"version": "v1.36.3", "frameworks": offers, "runtimes": [], "detail": detail}

@@ -22,7 +22,6 @@ def problems(path: str, value: Any) -> list[Problem]:
         {"effect": "Any"},
         {"value": None, "seconds": None},
         {"operator": "Equal", "value": "training"},
-        {"operator": "Equal"},  # the taint has no value either
         {"effect": "NoExecute", "seconds": 300},
         {"key": "dedicated"},
     ],
@@ -35,6 +34,12 @@ def test_a_toleration_is_taken(changes: dict[str, Any]) -> None:
     ("changes", "attribute", "message"),
     [
         ({"value": "x"}, "value", "must be empty: the operator Exists compares nothing"),
+        ({"operator": "Equal"}, "value", "is required: the operator Equals compares with a value"),
+        (
+            {"operator": "Equal", "value": ""},
+            "value",
+            "is required: the operator Equals compares with a value",
+        ),
         ({"seconds": 5}, "seconds", "must be empty: only the effect NoExecute ends pods"),
         ({"effect": "NoExecute", "seconds": 0}, "seconds", "must be between 1 and 604800"),
         ({"operator": "Lt"}, "operator", "must be one of Equal or Exists"),

@@ -147,3 +147,21 @@ def test_what_an_item_leaves_out_is_its_default() -> None:
     assert told["claimInfo.accessModes.readWriteOnce"] is True
     assert told["claimInfo.volumeMode"] == "Filesystem"
     assert (told["ephemeral"], told["claimName"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("folder", "rules"),
+    [
+        ({}, []),
+        ({"sizeLimit": "4Ti"}, []),
+        ({"medium": "Memory", "sizeLimit": "1G"}, []),
+        ({"medium": "Memory"}, ["required"]),
+        ({"sizeLimit": "10Ti"}, ["max"]),
+    ],
+)
+def test_a_temporary_folder_has_an_end(folder: dict[str, str], rules: list[str]) -> None:
+    """Security row 61."""
+    given = {"storage.emptyDirVolume": [{"name": "a", "path": "/a", **folder}]}
+    found = validate(ReplicaSpec, Role.WORKER, given)
+    assert [one.rule for one in found] == rules
+    assert {one.path for one in found} <= {"storage.emptyDirVolume.0.sizeLimit"}

@@ -84,7 +84,7 @@ class Workload(models.Model):
     """Kind, id, name and version of template and assets, as they were when it was submitted."""
     """Those that the form was filled in from."""
     copied_from = models.UUIDField(null=True)
-    priority = models.PositiveSmallIntegerField(default=40)
+    priority = models.IntegerField(default=40)
     priority_class = models.CharField(max_length=63, blank=True)
     """The class that was chosen: the product's, which ``priority`` is of, or the cluster's."""
     is_preemptible = models.BooleanField(default=True)

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from assets.models import Credential
-from gangline.clusters.connections import driver_for
-from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
+from gangline.clusters.connections import driver_for, priority_of
+from gangline.spec.placement import DEFAULT_PRIORITY, is_preemptible
 from gangline.spec.problems import Role
 from gangline.spec.sources import to_json
 from gangline.spec.workload import INTERACTIVE
@@ -36,7 +36,7 @@ def columns_of(judged: Preview) -> dict[str, Any]:
     """Columns of a workload that follow from its specification."""
     worker = judged.resolution.values(Role.WORKER)
     name = worker.get("priorityClass") or ""
-    priority = PRIORITIES.get(name, DEFAULT_PRIORITY)
+    priority = priority_of(judged.cluster, name) if judged.cluster else DEFAULT_PRIORITY
     return {
         "priority": priority,
         "priority_class": name,

@@ -11,6 +11,7 @@ from gangline.access.grants import can, held_permissions, who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
+from gangline.clusters.connections import priority_of
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.organization.selectors import with_scopes
@@ -20,7 +21,7 @@ from gangline.policies.selectors import effective_for
 from gangline.spec import shares
 from gangline.spec.frameworks import FRAMEWORKS, framework_of
 from gangline.spec.launcher_commands import unread_by_shell
-from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
+from gangline.spec.placement import DEFAULT_PRIORITY, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
 from workloads.services import (
@@ -148,7 +149,7 @@ def validate_submission(
         need = _need(totals, resolution, place.cluster)
         standing = standing or (Standing(place.cluster) if place.cluster else None)
         worker = resolution.values(Role.WORKER)
-        gives_way = _is_preemptible(worker)
+        gives_way = _is_preemptible(worker, place.cluster)
         verdict = forecast(standing, place.project, totals, need, is_preemptible=gives_way)
         if place.project is not None and need is not None and standing is not None:
             waits = not gives_way and hands_out_slots(standing.cluster)
@@ -254,8 +255,9 @@ def _beyond_quota(worker: Mapping[str, Any], *, never: bool) -> Advice:
     return Advice(Role.WORKER, path, why)
 
 
-def _is_preemptible(worker: Mapping[str, Any]) -> bool:
-    priority = PRIORITIES.get(str(worker.get("priorityClass")), DEFAULT_PRIORITY)
+def _is_preemptible(worker: Mapping[str, Any], cluster: Cluster | None) -> bool:
+    name = str(worker.get("priorityClass") or "")
+    priority = priority_of(cluster, name) if cluster else DEFAULT_PRIORITY
     return is_preemptible(worker.get("preemptibility"), priority)
 
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from gangline.access.grants import can, who_can
 from gangline.access.permissions import Permission
+from gangline.forms.fields import dom_id
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
@@ -39,9 +40,18 @@ def page(request: HttpRequest, wizard: WizardContext, step: Step, path: str) -> 
             "explanation": explanation,
             "policy_links": links,
             "ask": ask,
+            "effective_url": _effective_url(wizard, path),
             "back": step_url(wizard, step) + "#f-" + path.replace(".", "-"),
         },
     )
+
+
+def _effective_url(wizard: WizardContext, path: str) -> str:
+    """The same field among all that holds in the project."""
+    project = wizard.choices.project
+    if project is None or not can(wizard.actor.user, Permission.POLICY_VIEW, project.scope):
+        return ""
+    return f"{reverse('policy-effective', args=[project.scope_id])}#{dom_id(path)}"
 
 
 def _explanation(wizard: WizardContext, path: str) -> Explanation:

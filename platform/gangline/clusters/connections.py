@@ -84,6 +84,7 @@ def _configuration(cluster: Cluster) -> dict[str, Any]:
         "nodeType": value_of(NODE_TYPE_LABEL),
         "scheduler": cluster.engine.scheduler(connection, facts),
         "gpu": cluster.engine.gpu(connection, facts),
+        "priorities": cluster.engine.priorities(facts),
     }
 
 
@@ -113,6 +114,12 @@ def scheduler_of(cluster: Cluster) -> str:
 def gpu_of(cluster: Cluster) -> str:
     """What the cluster calls a GPU."""
     return cluster.engine.gpu(connection_of(cluster), facts_of(cluster))
+
+
+def priority_of(cluster: Cluster, name: str) -> int:
+    """What a class of priority is worth on the cluster; none: what workloads have without any."""
+    known = cluster.engine.priorities(facts_of(cluster))
+    return known.get(name, known[""])
 
 
 def names_node_types(cluster: Cluster) -> bool:

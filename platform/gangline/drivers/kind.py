@@ -17,6 +17,7 @@ from pydantic.alias_generators import to_camel
 
 from gangline.lib import yaml_text
 from gangline.lib.problems import Problem
+from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES
 
 from .base import AttemptRef, Driver
 from .checks import REACHABILITY, Tell, tell_nobody
@@ -262,6 +263,10 @@ class ClusterKind:
     def gpu(self, connection: Any, facts: Facts) -> str:
         """What the engine calls a GPU."""
         return ""
+
+    def priorities(self, facts: Facts) -> Mapping[str, int]:
+        """What each class of priority is worth, by name; empty: a workload without any."""
+        return {"": DEFAULT_PRIORITY, **PRIORITIES}
 
     def options(self, name: str, facts: Facts) -> Sequence[Option]:
         """The values that a field of ``connection`` is chosen from; none: it is typed."""

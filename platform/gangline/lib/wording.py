@@ -222,6 +222,7 @@ _CLUSTER = {
     ),
     "required:mode": "or another mode must be chosen",
     "unknown:parameter": "is no parameter of the class",
+    "cluster:restarts": "must not be Always: the programs of a {kind} end, and that ends it",
     "cluster:queue": "cannot be used yet: {why}",
     "cluster:tool_host": "must be a host of its own in {domain}",
     "cluster:tool_cookies": (

@@ -4,12 +4,12 @@ https://kubernetes.io/docs/concepts/storage/volumes/
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from .base import Default, NamesCredential, SpecModel, Ui, When
+from .base import Default, NamesCredential, SpecModel, Ui, When, misplaced
 from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
 from .storage import NAMED, SIZE_UNITS, MountPath, VolumeName
@@ -24,6 +24,8 @@ _REPOSITORY = re.compile(
 _REFERENCE = re.compile(r"[A-Za-z0-9][-._/A-Za-z0-9]*")
 _MODE = re.compile(r"0?[0-7]{3}")
 _BUCKET = re.compile(r"[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]")
+LARGEST_FOLDER = "4Ti"
+"""Of a folder that goes with its pod: it is on the disk of the node."""
 _WITH_LOGIN, _WITH_ACCESS_KEY = When("name"), When("accessKeySecret")
 _LOGINS = {"password": "User and password", "ssh-key": "SSH key"}
 _SERVICE = re.compile(r"https?://[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?")
@@ -232,8 +234,17 @@ class EmptyDir(Mounted):
         Literal["Memory"] | None, Ui("Medium", help="Memory counts as memory of the pod.")
     ] = None
     size_limit: Annotated[
-        Quantity | None, SizeRange("1M", "1P", SIZE_UNITS), Ui("Size limit", placeholder="10")
+        Quantity | None,
+        SizeRange("1M", LARGEST_FOLDER, SIZE_UNITS),
+        Ui("Size limit", placeholder="10", help="Of a folder in memory it is required."),
     ] = None
+
+    @model_validator(mode="after")
+    def _no_memory_without_end(self) -> Self:
+        """It could fill the memory of its node."""
+        if self.medium == "Memory" and self.size_limit is None:
+            raise misplaced("missing", "sizeLimit")
+        return self
 
 
 class DataVolume(SpecModel):

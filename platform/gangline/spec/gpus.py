@@ -52,7 +52,7 @@ class Gpus(SpecModel):
         Field(gt=0, le=1),
         Ui(
             "GPU portion limit",
-            help="What programs may use of each device.",
+            help="What programs may use of each device: they are told, not kept to it.",
             section="compute",
             unit="%",
             advanced=True,
@@ -77,7 +77,7 @@ class Gpus(SpecModel):
         SizeRange("1M", "1P"),
         Ui(
             "GPU memory limit",
-            help="What programs may use of the device.",
+            help="What programs may use of the device: they are told, not kept to it.",
             section="compute",
             advanced=True,
         ),

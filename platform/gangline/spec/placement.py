@@ -96,7 +96,7 @@ PRIORITIES: Mapping[str, int] = MappingProxyType(
 )
 """The product's own priority classes."""
 DEFAULT_PRIORITY = PRIORITIES["low"]
-NON_PREEMPTIBLE = "non-preemptible"
+PREEMPTIBLE, NON_PREEMPTIBLE = "preemptible", "non-preemptible"
 _LEAST_NON_PREEMPTIBLE = 100
 
 
@@ -123,7 +123,9 @@ class Toleration(SpecModel):
     name: Annotated[ItemName, Ui("Name", placeholder="Name (from the key)")]
     key: Annotated[QualifiedKey, Ui("Key", placeholder="Key: dedicated")]
     operator: Annotated[Literal["Equal", "Exists"], Ui("Operator", words={"Equal": "Equals"})]
-    value: Annotated[LabelValue | None, Ui("Value", placeholder="Value")] = None
+    value: Annotated[
+        LabelValue | None, Field(validate_default=True), Ui("Value", placeholder="Value")
+    ] = None
     effect: Annotated[Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "Any"], Ui("Effect")]
     seconds: Annotated[
         int | None,
@@ -136,6 +138,11 @@ class Toleration(SpecModel):
     def _only_to_compare(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value and info.data.get("operator") == "Exists":
             raise refused("must be empty: the operator Exists compares nothing", "no value")
+        if not value and info.data.get("operator") == "Equal":
+            raise refused(
+                "is required: the operator Equals compares with a value",
+                "a value, or the operator Exists where the taint has none",
+            )
         return value
 
     @field_validator("seconds")

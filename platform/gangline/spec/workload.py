@@ -156,7 +156,7 @@ class WorkerSpec(ReplicaSpec):
         PriorityClassName | None,
         Ui(
             "Priority class",
-            help="A PriorityClass of the cluster. Empty: the cluster's own default.",
+            help="A class of the cluster or one of Gangline’s own. Empty: the cluster’s default.",
             section="general",
             placeholder="high",
         ),

@@ -88,10 +88,12 @@ OWN_OF_FRAMEWORK: Mapping[str, Mapping[str, Any]] = {
 SHARED: Mapping[str, Any] = {
     "compute__gpuRequestType": "portion",
     "compute__gpuPortionRequest": 0.5,
+    "compute__gpuPortionLimit": 0.75,
 }
 BY_MEMORY: Mapping[str, Any] = {
     "compute__gpuRequestType": "memory",
     "compute__gpuMemoryRequest": "8G",
+    "compute__gpuMemoryLimit": "16G",
 }
 """What one scheduler alone can do."""
 OWN_OF_MASTER: Mapping[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.facts import Facts, FrameworkOffer
-from gangline.drivers.kubernetes import tool_services
+from gangline.drivers.kubernetes import manifests, priorities, tool_services
 from gangline.drivers.kubernetes.check import check
 from gangline.drivers.kubernetes.field_hints import field_notes
 from gangline.spec.problems import Problem, Role
@@ -119,6 +119,21 @@ def test_a_tool_without_a_usual_port_must_say_where_it_listens() -> None:
     tool = submission("PyTorch", exposedUrls=[{"name": "mine"}])
     found = tool_services.check(tool, Facts("v1.36.3"), ENTRANCE)
     assert {(p.path, p.rule) for p in found} == {("exposedUrls.0.container", "required")}
+
+
+@pytest.mark.parametrize(
+    ("framework", "launcher", "refused"),
+    [("PyTorch", None, False), ("MPI", None, True), ("MPI", "gloo", True), ("MXNet", None, True)],
+)
+def test_pods_of_a_job_that_ends_are_not_always_started_again(
+    framework: str, launcher: str | None, *, refused: bool
+) -> None:
+    mode = SAME if framework == "MXNet" else DIFFERENCES
+    found = problems(framework, mode, launcher=launcher, restartPolicy="Always")
+    told = [(p.field_id, p.rule) for p in found if p.path == "restartPolicy"]
+    assert ("worker.restartPolicy", "cluster") in told if refused else not told
+    fine = problems(framework, mode, launcher=launcher, restartPolicy="OnFailure")
+    assert not [p for p in fine if p.path == "restartPolicy"]
 
 
 def classes(*listed: tuple[str, str, bool]) -> Facts:
@@ -259,15 +274,60 @@ class TestNotes:
         assert ("environmentVariables" in notes) == told
 
 
-def test_a_priority_class_must_be_one_of_the_cluster() -> None:
-    facts = Facts("", detail={"priorityClasses": ["high", "low", "system-node-critical"]})
-    (problem,) = problems(facts=facts, priorityClass="urgent")
-    assert (problem.path, problem.value) == ("priorityClass", "urgent")
-    assert problem.accepted == "high, low"
-    assert problems(facts=facts, priorityClass="high") == []
-    assert problems(priorityClass="urgent") == []  # nobody has looked which there are
-    none = Facts("", detail={"priorityClasses": ["system-node-critical"]})
-    assert "has no priority classes" in problems(facts=none, priorityClass="urgent")[0].accepted
+CLASSES = priorities.classes(
+    [
+        {"metadata": {"name": "urgent"}, "value": 5000, "preemptionPolicy": "Never"},
+        {"metadata": {"name": "system-node-critical"}, "value": 2000001000},
+        {"metadata": {"name": "high"}, "value": 1000, "globalDefault": True},
+    ]
+)
+WITH_CLASSES = Facts("", detail={"priorities": CLASSES})
+
+
+def test_a_priority_class_is_the_cluster_s_or_the_product_s() -> None:
+    (problem,) = problems(facts=WITH_CLASSES, priorityClass="nope")
+    assert (problem.path, problem.value) == ("priorityClass", "nope")
+    names = "urgent, high, very-high, medium-high, medium, medium-low, low, very-low"
+    assert problem.accepted == names
+    for name in names.split(", "):
+        assert problems(facts=WITH_CLASSES, priorityClass=name) == []
+    assert problems(priorityClass="nope") == []  # nobody has looked which there are
+
+
+def test_the_choices_of_priority_say_what_each_is_worth() -> None:
+    noted = field_notes(
+        framework="PyTorch", role=Role.WORKER, has_own_master=False, facts=WITH_CLASSES
+    )
+    words = {one.value: one.word for one in noted["priorityClass"].choices[""]}
+    assert words["urgent"] == "urgent – 5000, preempts none"
+    assert words["high"] == "high – 1000"
+    assert words["low"] == "low – 40, Gangline’s own"
+    assert not any(name.startswith("system-") for name in words)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "sent", "label"),
+    [
+        ("urgent", None, "urgent", None),
+        ("high", None, "high", None),
+        ("very-high", None, None, "non-preemptible"),
+        ("low", None, None, "preemptible"),
+        ("low", "non-preemptible", None, "non-preemptible"),
+        (None, None, None, None),
+    ],
+)
+def test_a_class_that_the_cluster_lacks_is_not_sent_and_counts_for_preemptibility(
+    name: str | None, said: str | None, sent: str | None, label: str | None
+) -> None:
+    """Pods that name a class which is not there are never made."""
+    wanted = submission("PyTorch", priorityClass=name, preemptibility=said)
+    known = {one["name"] for one in CLASSES}
+    job = manifests.render(priorities.sent(wanted, known), "kai")["job"]
+    pods = [one["template"]["spec"] for one in job["spec"]["pytorchReplicaSpecs"].values()]
+    assert {pod.get("priorityClassName") for pod in pods} == {sent}
+    assert job["metadata"]["labels"].get("kai.scheduler/preemptibility") == label
+    told = [(a.role, a.path) for a in priorities.advise(wanted, WITH_CLASSES)]
+    assert told == [(Role.WORKER, "priorityClass")] * bool(name and not sent)
 
 
 PRINTED: dict[str, Any] = {

@@ -53,6 +53,8 @@ class Options:
     """What the cluster's nodes call a GPU."""
     node_type: str = NODE_TYPE
     """The label in which nodes have their type."""
+    priorities: frozenset[str] = frozenset()
+    """The classes of priority that the cluster is known to have."""
     entrance: Entrance = field(default_factory=Entrance)
     """The way to tools."""
     data_dir: Path | None = None

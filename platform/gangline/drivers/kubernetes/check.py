@@ -21,8 +21,8 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
-from . import environment, names, volume_checks
-from .field_hints import SYSTEM_CLASSES, no_launcher
+from . import environment, names, priorities, volume_checks
+from .field_hints import no_launcher
 from .kinds import kind_of
 
 LOCAL_SCHEME = "local://"
@@ -42,10 +42,15 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
     pods = {part.role.name: part.pods for part in submission.parts}
     if problem := names.problem(kind, submission.name, pods):
         yield problem
-    yield from _priority(submission, facts)
+    yield from priorities.check(submission, facts)
     yield from choice_problems(submission.worker, submission.master)
     yield from unfit(launcher, lambda one: no_launcher(one, facts))
     for role, spec in submission.halves:
+        if spec.restart_policy == "Always" and not kind.keeps_running:
+            yield Problem.of(
+                role, "restartPolicy", "cluster:restarts", value="Always",
+                kind=kind.resource.kind, accepted="Never or OnFailure",
+            )  # fmt: skip
         yield from _node_pools(role, spec, submission)
         yield from _image(role, spec)
         if runs(
@@ -58,18 +63,6 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         yield from _variables(role, spec, framework)
         yield from _size(role, spec, facts, with_gpus=has_gpus(framework.name, role))
     yield from volume_checks.check(submission, facts)
-
-
-def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
-    """A class that does not exist keeps every pod from being made, and the job waits for ever."""
-    name, known = submission.worker.priority_class, facts.detail.get("priorityClasses")
-    if not name or known is None or name in known:
-        return
-    offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
-    accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
-    yield Problem.of(
-        Role.WORKER, "priorityClass", "cluster:priority", value=name, accepted=accepted
-    )
 
 
 def _node_pools(role: Role, spec: ReplicaSpec, submission: Submission) -> Iterator[Problem]:

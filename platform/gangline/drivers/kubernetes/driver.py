@@ -49,6 +49,7 @@ from . import (
     names,
     node_labels,
     observation,
+    priorities,
     probe,
     queues,
     schedulers,
@@ -119,7 +120,10 @@ class KubernetesDriver:
         ]
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
-        return list(volume_checks.advise(submission, facts))
+        return [
+            *priorities.advise(submission, facts),
+            *volume_checks.advise(submission, facts),
+        ]
 
     def field_notes(
         self,
@@ -144,7 +148,7 @@ class KubernetesDriver:
         options = self.options
         scheduler = options.scheduler or schedulers.PLAIN
         native = manifests.render(
-            submission,
+            priorities.sent(submission, options.priorities),
             scheduler,
             gpu=options.gpu,
             entrance=options.entrance,

@@ -69,6 +69,7 @@ def variables(
     part: Part,
     *,
     interface: str = "",
+    gpu_limits: Mapping[str, str],
     cores: float,
     own: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
@@ -80,6 +81,7 @@ def variables(
         **submission.identifiers,
         **{tools.variable(one.name): str(one.port) for one in tools.all_of(part.spec)},
         **_pod(submission, kind, part.role),
+        **gpu_limits,
         "OMP_NUM_THREADS": str(max(1, int(cores))),
         **_contract(submission, kind, part.role),
         **(interfaces(interface) if interface else {}),

@@ -9,10 +9,8 @@ from gangline.spec.frameworks import framework_of
 from gangline.spec.launcher_commands import GLOO, LAUNCH_EXAMPLE, LAUNCHER_CHOICES, SRUN, runs
 from gangline.spec.problems import Role
 
+from . import priorities
 from .placement import NODE_TYPE
-
-SYSTEM_CLASSES = "system-"
-"""Beginning of the priority classes that every cluster has for its own parts."""
 
 _COMMAND = "Runs directly, without a shell: no pipes, && or wildcards. Empty: the image’s own."
 _SSH_WORKERS = (
@@ -67,7 +65,7 @@ def field_notes(
         ),
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
         "nodeType": FieldNote(help=f"Only nodes whose label {node_type} has this value."),
-        "priorityClass": FieldNote(choices={"": _priorities(facts)}),
+        "priorityClass": FieldNote(choices={"": priorities.choices(facts)}),
         "storage.pvc": classes.note(facts.detail),
         "storage.secretVolume": FieldNote(help=_SECRETS),
     }
@@ -85,8 +83,3 @@ def no_launcher(launcher: str, facts: Facts) -> str:
         if sets is not None and not sets.available:
             return "The cluster has no JobSet, which such ranks run in."
     return ""
-
-
-def _priorities(facts: Facts) -> list[Choice]:
-    known = facts.detail.get("priorityClasses") or ()
-    return [Choice(name) for name in known if not name.startswith(SYSTEM_CLASSES)]

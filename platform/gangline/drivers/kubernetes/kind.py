@@ -26,7 +26,7 @@ from gangline.drivers.kind import (
 from gangline.lib import yaml_text
 from gangline.lib.problems import Problem
 
-from . import intake, manifests, names, probe, queues, schedulers
+from . import intake, manifests, names, priorities, probe, queues, schedulers
 from .access import ClusterCredentials, Options
 from .capabilities import NO_METRICS
 from .client import Allowance, Client, Unreachable
@@ -96,6 +96,7 @@ class Kubernetes(ClusterKind):
             gpu=self.gpu(connection, facts),
             data_dir=site.data_dir,
             node_type=site.node_type or NODE_TYPE,
+            priorities=frozenset(str(one["name"]) for one in facts.detail.get(priorities.FACT, ())),
             entrance=Entrance(
                 domain=connection.tools_domain,
                 ingress_class=connection.ingress_class,
@@ -181,6 +182,9 @@ class Kubernetes(ClusterKind):
         for one in (facts.detail.get("nodes") or {}).get("gpus") or ():
             totals[str(one["resource"])] += int(one["total"])
         return max(totals, key=lambda name: (totals[name], name), default=GPU)
+
+    def priorities(self, facts: Facts) -> Mapping[str, int]:
+        return {**super().priorities(facts), **priorities.values(facts)}
 
     def options(self, name: str, facts: Facts) -> Sequence[Option]:
         if name != "scheduler":

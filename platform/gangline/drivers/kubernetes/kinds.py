@@ -48,6 +48,8 @@ class JobKind:
 
     index_label: str = "training.kubeflow.org/replica-index"
     """Label of pods that has their index in the role."""
+    keeps_running: bool = True
+    """Its pods may be started again whatever became of their programs."""
     launcher: str = ""
     """What the framework's ranks are started by, where that makes another kind of object."""
     is_extra: bool = False
@@ -103,6 +105,7 @@ class JobSetKind(JobKind):
     """
 
     index_label: str = "batch.kubernetes.io/job-completion-index"
+    keeps_running: bool = False
 
     def spec(self, roles: Mapping[str, Replicas], backoff: int) -> dict[str, Any]:
         return {
@@ -202,7 +205,7 @@ KINDS: dict[str, JobKind] = {
         ),
         JobKind(
             "MPI", Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"), MPI_OPERATOR,
-            "mpiReplicaSpecs", "mpi", _led_by("Launcher"),
+            "mpiReplicaSpecs", "mpi", _led_by("Launcher"), keeps_running=False,
         ),
         JobSetKind(
             "MXNet", _JOB_SET, JOBSET,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gangline.drivers import tools
+from gangline.drivers import shared_gpus, tools
 from gangline.drivers.base import AttemptRef, Part, Submission
 from gangline.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
@@ -253,6 +253,7 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
         kind,
         part,
         interface=native.get("interface", ""),
+        gpu_limits={} if gpu else shared_gpus.variables(native),
         cores=spec.compute.cpu_core_request or 1,
         own=container.get("env", []),
     )

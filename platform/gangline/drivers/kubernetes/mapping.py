@@ -9,6 +9,7 @@ https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gangline.drivers import shared_gpus
 from gangline.drivers.mapping import Table, To, paths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import PullSecret
@@ -118,6 +119,7 @@ ROLE: Table = {
     "compute.gpuRequestType": To("share|type"),
     "compute.gpuPortionRequest": To("share|portion"),
     "compute.gpuMemoryRequest": To("share|memory"),
+    **shared_gpus.LIMITS,
     "compute.cpuCoreRequest": To("container|resources|requests|cpu", cores),
     "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),
     "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
@@ -175,6 +177,7 @@ _PLACES: Mapping[str, Place] = {
     "mounts": ("spec", "volumes"),
     "tools": (*_MAIN, "ports"),
     "interface": (*_MAIN, "env"),
+    "gpuLimits": (*_MAIN, "env"),
     "home": ("spec", "volumes", HOME),
     "category": ("metadata", "labels"),
     "restart": ("spec", "restartPolicy"),
@@ -208,10 +211,7 @@ def fields_at(place: Place) -> list[str]:
 
 
 MAPPED = paths(ROLE, GANG, JOB) | SHAPE
-_NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a GPU."
 UNSUPPORTED: Mapping[str, str] = {
-    "compute.gpuPortionLimit": _NO_GPU_LIMIT,
-    "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
     **dict.fromkeys(
         (path for path in catalogue(WorkerSpec) if path.startswith("slurm.")),
         "Kubernetes has no Slurm.",

@@ -97,7 +97,14 @@ def among(template: Mapping[str, Any], marks: Mapping[str, str]) -> None:
 
 
 SHARE_FIELDS = frozenset(
-    f"compute.{name}" for name in ("gpuRequestType", "gpuPortionRequest", "gpuMemoryRequest")
+    f"compute.{name}"
+    for name in (
+        "gpuRequestType",
+        "gpuPortionRequest",
+        "gpuPortionLimit",
+        "gpuMemoryRequest",
+        "gpuMemoryLimit",
+    )
 )
 
 

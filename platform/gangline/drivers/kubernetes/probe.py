@@ -23,6 +23,7 @@ from . import (
     node_labels,
     paging,
     permissions,
+    priorities,
     queues,
     schedulers,
     tool_services,
@@ -229,7 +230,7 @@ class _Look:
                 step = replace(step, sentence=says)
         try:
             classes = _listed(self.client, PRIORITY_CLASSES, self.until)
-            self.detail["priorityClasses"] = sorted(str(one["metadata"]["name"]) for one in classes)
+            self.detail[priorities.FACT] = priorities.classes(classes)
         except _Denied as why:
             # Which there are is not known then, and nobody's class is called unknown.
             self.is_half |= not why.is_lasting

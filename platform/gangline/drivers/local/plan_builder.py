@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gangline.drivers import tools
+from gangline.drivers import shared_gpus, tools
 from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
 from gangline.drivers.logs.segments import Limits
 from gangline.spec.frameworks import FRAMEWORKS, role_of
@@ -349,6 +349,8 @@ class _Gang:
         }
         if (part := (self.workers if self.uses_launcher else [slot])[0].gpu_share) < 1:
             own["GANGLINE_GPU_PORTION"] = f"{part:g}"
+            sharing = self.workers[0] if self.uses_launcher else slot
+            own |= shared_gpus.variables(self._role(sharing))
         if self.site.places.examples_dir is not None:
             own["GANGLINE_EXAMPLES"] = str(self.site.places.examples_dir)
         if (runtimes := self.site.data_dir / RUNTIMES).is_dir():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gangline.drivers import shared_gpus
 from gangline.drivers.base import Submission
 from gangline.drivers.launcher_parent import led
 from gangline.drivers.mapping import Table, To, apply, late_variables, pairs, paths, plain_variables
@@ -48,6 +49,7 @@ ROLE: Table = {
     "environmentVariables": To("variables", plain_variables),
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
+    **shared_gpus.LIMITS,
     **{f"storage.{name}": To(f"mounts|{place}", _items) for name, place in MOUNTS.items()},
     "exposedUrls": To("tools", _names),
     "createHomeDir": To("home"),
@@ -70,7 +72,6 @@ LATE: Mapping[str, str] = {
     "terminationGracePeriodSeconds": "grace_seconds",
 }
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
-_NO_GPU_LIMIT = "Programs on this machine are not kept to their part of a GPU."
 ADMISSION = frozenset({"priorityClass", "preemptibility"})
 """Fields by which Gangline gives out the slots of this machine; what runs is the same."""
 MAPPED = paths(ROLE) | paths(GANG) | SHAPE | LATE.keys() | ADMISSION
@@ -88,8 +89,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "nodeAffinityRequired": "This machine is the only node.",
     "podAffinity.key": "This machine is the only node.",
     "podAffinity.type": "This machine is the only node.",
-    "compute.gpuPortionLimit": _NO_GPU_LIMIT,
-    "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
