@@ -13,6 +13,7 @@ from tests.support.product import ADMINISTRATOR, Product
 
 SCREENS = (
     "clusters-kubernetes", "cluster-settings", "cluster-settings-overtaken", "cluster-orphans",
+    "cluster-nodes", "cluster-frameworks", "node",
     "cluster-orphan-delete", "cluster-credential", "cluster-credential-refused", "cluster-remove",
 )  # fmt: skip
 
@@ -32,12 +33,23 @@ def take(product: Product, camera: Camera) -> None:
         page.get_by_role("button", name="Connect").click()
         checked(page, timeout=40_000)
         address = page.url.removesuffix("/checks")
+        _parts_of_a_cluster(camera, page, address)
         with left_over(bed, product.site.installation_id()):
             _settings_of_a_cluster(product, camera, page, address)
             _credential_of_a_cluster(camera, page, address)
             _left_on_a_cluster(camera, page, address)
     page.goto(f"{address}/delete")
     camera.take(page, "cluster-remove")
+
+
+def _parts_of_a_cluster(camera: Camera, page: Page, address: str) -> None:
+    for part in ("nodes", "frameworks"):
+        page.goto(f"{address}/{part}")
+        camera.take(page, f"cluster-{part}")
+    page.goto("/nodes")
+    page.locator("tbody a").first.click()
+    page.wait_for_load_state()
+    camera.take(page, "node")
 
 
 def _settings_of_a_cluster(product: Product, camera: Camera, page: Page, address: str) -> None:

@@ -15,6 +15,8 @@ LISTS = (
 )  # fmt: skip
 FORMS = {
     "invite": "/users/new",
+    "group-form": "/groups/new",
+    "service-account-form": "/service-accounts/new",
     "access-rule-form": "/access-rules/new",
     "department-form": "/departments/new",
     "node-pool-form": "/node-pools/new",
@@ -28,6 +30,8 @@ PAGES = {
     "group": ("groups", "perception"),
     "role": ("roles", "Night operator"),
     "service-account": ("service-accounts", "nightly-ci"),
+    "access-key": ("access-keys", "laptop"),
+    "node-pool": ("node-pools", "default"),
 }
 NIGHT = ("workload.view", "workload.logs", "workload.stop", "project.view", "cluster.view")
 

@@ -229,6 +229,12 @@ def _workloads(product: Product, camera: Camera) -> None:
     camera.take(page, "details-stop")
     page.goto(f"/workloads/{failed}/delete")
     camera.take(page, "details-delete")
+    page.goto("/workloads")
+    for name in ("wide-sweep", "shard-check"):
+        page.get_by_label(f"Select {name}").check()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_role("button", name="Stop 1 workload")).to_be_visible()
+    camera.take(page, "workloads-bulk")
 
 
 def _tools(page: Page, camera: Camera) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, cast
 from uuid import UUID
 
@@ -60,7 +60,8 @@ GRID_FROM = 17
 """Gangs of so many pods are drawn as a grid."""
 PODS_PER_PAGE = 100
 _TRACK = 1000
-_SLIVER = 4
+_SLIVER = 8
+"""What took no time still happened."""
 _LEGEND = (
     ("warn", "Waiting"),
     ("info", "Starting"),
@@ -103,7 +104,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One attempt on a scale of its own: a pause between two would make slivers of both."""
+    """One attempt. All begin at the left, on one scale: they are compared by their lengths."""
 
     title: str
     segments: list[Segment]
@@ -231,29 +232,34 @@ def _by_day(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
 
 
 def _timeline(attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """The strips of the attempts, and the tones that they use."""
+    """The strips of the attempts, the tones that they use, and how long the whole track is."""
     now = timezone.now()
-    strips = [_strip(details.timeline(attempt), now) for attempt in attempts]
+    found = [details.timeline(attempt) for attempt in attempts]
+    longest = max(sum(_seconds(one, now) for one in each.stretches) for each in found)
+    strips = [_strip(each, now, max(longest, 0.001)) for each in found]
     tones = {segment.tone for strip in strips for segment in strip.segments}
     failed = any(strip.outcome == "Failed" for strip in strips)
     legend = [(tone, word) for tone, word in _LEGEND if tone in tones or (failed and tone == "bad")]
-    return {"strips": strips, "legend": legend}
+    return {"strips": strips, "legend": legend, "longest": formats.span(longest)}
 
 
-def _strip(timeline: details.Timeline, now: datetime) -> Strip:
+def _seconds(stretch: details.Stretch, now: datetime) -> float:
+    return max(((stretch.ends or now) - stretch.begins).total_seconds(), 0.0)
+
+
+def _strip(timeline: details.Timeline, now: datetime, longest: float) -> Strip:
+    """As `static/js/live/timeline.js` goes on drawing it."""
     axis = Axis(timeline.stretches[0].begins, timeline.stretches[-1].ends)
-    total = max(((axis.ends or now) - axis.begins).total_seconds(), 0.001)
-    segments = []
-    for stretch in timeline.stretches:
-        start = (stretch.begins - axis.begins).total_seconds()
-        seconds = max(((stretch.ends or now) - stretch.begins).total_seconds(), 0.0)
-        # At least a sliver: what took no time still happened.
-        width = min(max(round(seconds / total * _TRACK), _SLIVER), _TRACK)
-        x = min(round(start / total * _TRACK), _TRACK - width)
-        span = formats.span(seconds)
-        segments.append(
-            Segment(x, width, stretch.tone, stretch.word, span, stretch.begins, stretch.ends)
+    lengths = [_seconds(one, now) for one in timeline.stretches]
+    widths = [max(round(seconds / longest * _TRACK), _SLIVER) for seconds in lengths]
+    # The longest one makes room for the slivers beside it.
+    widths[widths.index(max(widths))] -= max(sum(widths) - _TRACK, 0)
+    segments = [
+        Segment(x, width, one.tone, one.word, formats.span(seconds), one.begins, one.ends)
+        for one, seconds, width, x in zip(
+            timeline.stretches, lengths, widths, accumulate(widths, initial=0), strict=False
         )
+    ]
     return Strip(timeline.title, segments, timeline.attempt.outcome, axis)
 
 

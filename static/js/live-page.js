@@ -331,7 +331,7 @@ if (figures) setInterval(() => { if (RUNS.has(status)) askFigures(); }, FIGURES_
 {
 /** What goes on grows once a second: the strips of the attempts, and how long their last stretch takes. */
 const TRACK = 1000;
-const SLIVER = 4;
+const SLIVER = 8;
 
 /** As gangline.web.formats.span. @param {number} seconds */
 const span = (seconds) => {
@@ -347,25 +347,41 @@ const span = (seconds) => {
 /** @param {Element} place @param {string} name */
 const at = (place, name) => Date.parse(place.getAttribute(name) ?? "");
 
-/** @param {Element} line */
-const draw = (line) => {
-  const begins = at(line, "data-begins");
-  const total = Math.max(Date.now() - begins, 1);
-  for (const bar of line.querySelectorAll("rect")) {
-    const from = at(bar, "data-from");
-    const to = bar.hasAttribute("data-to") ? at(bar, "data-to") : Date.now();
-    const width = Math.min(Math.max(Math.round(((to - from) / total) * TRACK), SLIVER), TRACK);
-    bar.setAttribute("width", String(width));
-    bar.setAttribute("x", String(Math.min(Math.round(((from - begins) / total) * TRACK), TRACK - width)));
-  }
+/** How long it takes, or has taken until now. @param {Element} place @param {string} from @param {string} to */
+const length = (place, from, to) => Math.max((place.hasAttribute(to) ? at(place, to) : Date.now()) - at(place, from), 0);
+
+/** As workloads.parts: all strips begin at the left, on one scale. @param {Element} line @param {number} longest */
+const draw = (line, longest) => {
+  const bars = [...line.querySelectorAll("rect[data-from]")];
+  const widths = bars.map((bar) => Math.max(Math.round((length(bar, "data-from", "data-to") / longest) * TRACK), SLIVER));
+  const over = widths.reduce((sum, width) => sum + width, 0) - TRACK;
+  widths[widths.indexOf(Math.max(...widths))] -= Math.max(over, 0);
+  let x = 0;
+  bars.forEach((bar, number) => {
+    bar.setAttribute("x", String(x));
+    bar.setAttribute("width", String(widths[number]));
+    x += widths[number];
+  });
+  const end = line.querySelector("rect[data-end]");
+  end?.setAttribute("x", String(x - Number(end.getAttribute("width"))));
   for (const place of line.querySelectorAll("[data-grows]")) {
-    const text = span(Math.max(0, Math.floor((Date.now() - at(place, "data-grows")) / 1000)));
+    const text = span(Math.floor(length(place, "data-grows", "") / 1000));
     if (place.textContent !== text) place.textContent = text;
   }
 };
 
+/** @param {Element} all */
+const drawAll = (all) => {
+  const lines = [...all.querySelectorAll("[data-timeline]")];
+  if (lines.every((line) => line.hasAttribute("data-ends"))) return;
+  const longest = Math.max(...lines.map((line) => length(line, "data-begins", "data-ends")), 1);
+  for (const line of lines) draw(line, longest);
+  const scale = all.querySelector("[data-longest]");
+  if (scale) scale.textContent = span(Math.floor(longest / 1000));
+};
+
 setInterval(() => {
   if (document.hidden || document.querySelector('[data-live][data-state="paused"]')) return;
-  for (const line of document.querySelectorAll("[data-timeline]:not([data-ends])")) draw(line);
+  for (const all of document.querySelectorAll("[data-timelines]")) drawAll(all);
 }, 1000);
 }

@@ -1,5 +1,6 @@
 """The published description follows from the code and is checked in, so that a change is seen."""
 
+import json
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -39,8 +40,8 @@ def description() -> dict[str, Any]:
 
 
 def test_the_snapshot_is_up_to_date(description: dict[str, Any]) -> None:
-    stored = yaml.safe_load(SNAPSHOT.read_text())
-    assert stored == yaml.safe_load(yaml.safe_dump(_plain(description))), (
+    stored = yaml.load(SNAPSHOT.read_text(), yaml.CSafeLoader)  # a tenth of the time
+    assert stored == json.loads(json.dumps(_plain(description))), (
         "The API changed: run make openapi and look at the difference."
     )
 
@@ -87,7 +88,7 @@ def test_it_is_served_without_sign_in() -> None:
     assert response.status_code == 200
     assert response.json()["info"]["title"] == "Gangline"
     text = Client().get("/api/v1/openapi.yaml")
-    assert yaml.safe_load(text.content) == response.json()
+    assert yaml.load(text.content, yaml.CSafeLoader) == response.json()
 
 
 @pytest.mark.django_db

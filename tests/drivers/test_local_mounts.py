@@ -170,8 +170,12 @@ def test_a_repository_is_there_before_the_command(
         {"name": "old", "repository": repository.url, "path": "/old", "revision": old},
         {"name": "side", "repository": repository.url, "path": "/side", "branch": "side"},
     ]
-    ref = start(cluster, "cat /main/text /old/text /side/text; touch /main/x", {"git": items})
+    # With these git itself would find nothing; they are the command's alone.
+    variables = [{"name": "GIT_DIR", "value": "/none"}, {"name": "GIT_EXEC_PATH", "value": "/none"}]
+    text = "cat /main/text /old/text /side/text; touch /main/x; echo $GIT_DIR$GIT_EXEC_PATH"
+    ref = start(cluster, text, {"git": items}, environmentVariables=variables)
     said = told(cluster, ref)
+    assert "/none/none" in said
     assert [line for line in said.splitlines() if line in ("new", "old", "aside")] == [
         "new",
         "old",

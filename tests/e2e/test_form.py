@@ -74,6 +74,7 @@ def reach(page: Page, target: Locator, most: int = 80) -> None:
     raise AssertionError(f"Tab does not reach {target}")
 
 
+@pytest.mark.thorough  # `test_acf02…` makes more of it by keyboard
 def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
     page = open_page()
     page.goto("/workloads/new")

@@ -6,9 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -28,6 +30,7 @@ from gangline.resources import services
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
+from gangline.tables.filters import Kind
 from tests.support.forms import Page
 from tests.support.world import World
 
@@ -439,6 +442,35 @@ def asked_lists(c: Context) -> None:
         "?offset=-1",
     ):
         assert c.api("administrator", "GET", query).status_code == 400, query
+
+
+@check()
+def what_is_searched_is_found(c: Context) -> None:
+    """Page and API show what has the words, and leave out what has not; so does each filter."""
+    found, other = c.sample.make(c.world, "kestrel"), c.sample.make(c.world, "osprey")
+    name = c.resource.name_of(found)
+    words = "kestrel" if "kestrel" in name else name
+    for text, expected in ((words, True), (f"{words} no-such-word", False)):
+        page = c.page("administrator").get(c.resource.list_url(), {"q": text})
+        shown = {c.resource.id_of(row) for row in page.context["page"].found.rows}
+        assert (c.resource.id_of(found) in shown) == expected, text
+        assert c.resource.id_of(other) not in shown, text
+        if c.resource.wire:
+            assert len(c.api_rows(f"?search={quote(text)}")) == len(shown), text
+    rows = c.resource.rows(c.world.people["administrator"])
+    for one in c.resource.table.filters if c.resource.wire else ():
+        if not one.wire or one.wire_where or not one.column:
+            continue
+        value = rows.filter(pk=found.pk).values_list(one.column, flat=True).first()
+        text = value.isoformat() if isinstance(value, datetime) else str(value)
+        if value in (None, "") or "," in text:
+            continue
+        count = rows.filter(**{one.column: value}).count()
+        alike = c.api_rows(f"?filterBy={quote(f'{one.wire}=={text}')}")
+        assert len(alike) == count, (one.wire, text)
+        if one.kind in (Kind.TEXT, Kind.CHOICE):
+            unlike = c.api_rows(f"?filterBy={quote(f'{one.wire}!={text}')}")
+            assert len(unlike) == rows.exclude(**{one.column: value}).count(), (one.wire, text)
 
 
 @check()

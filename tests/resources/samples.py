@@ -262,8 +262,9 @@ SAMPLES: dict[str, Sample] = {
             ("name", "\x1b"),
         ),
         secret_field="code",
-        used=lambda world, shelf: "",
-        left_out={"in_use": "nothing uses a shelf"},
+        used=lambda world, shelf: (
+            make("shelf", scope=shelf.scope, name=f"upon-{shelf.name}", above=shelf).name
+        ),
     ),
     "user": Sample(
         make=lambda world, name: make("user", username=name, password="!"),

@@ -133,22 +133,28 @@ def test_a_stop_is_no_part_of_the_duration(stopped: Workload) -> None:
     assert _duration(stopped) == running
 
 
-def test_each_attempt_has_a_scale_of_its_own(engine: Engine) -> None:
-    """Hours between two of them make no sliver of either."""
+def test_attempts_are_compared_on_one_scale(engine: Engine) -> None:
+    """Hours between them count for nothing, and a short one can still be seen."""
     workload = engine.workload()
     now = db_now()
-    for no, hours in ((2, 1), (1, 9)):
+    for no, hours, seconds in ((3, 1, 200), (2, 5, 50), (1, 9, 0)):
         at = now - timedelta(hours=hours)
-        times = {"created_at": at, "started_at": at, "ended_at": at + timedelta(seconds=11)}
+        times = {"created_at": at, "started_at": at, "ended_at": at + timedelta(seconds=seconds)}
         Attempt.objects.update_or_create(workload=workload, no=no, defaults=times)
     drawn = draw_parts(
         workload, may_act=frozenset(), tab="overview", first_pod=0, only=("timeline",)
     )["timeline"]
-    widths = [
-        int(width) for width in re.findall(r'<rect class="tone-good" x="\d+" width="(\d+)"', drawn)
-    ]
-    assert len(widths) == 2
-    assert min(widths) > 900
+    bars = re.findall(r'<rect class="tone-good" x="(\d+)" width="(\d+)"', drawn)
+    (long, short, none) = (int(width) for _, width in bars)
+    assert long > 900
+    assert 230 < short < 270
+    assert 4 <= none < 20
+    for track in drawn.split("<svg")[1:]:
+        placed = re.findall(r'<rect class="tone-\w+" x="(\d+)" width="(\d+)"', track)
+        ends = [int(x) + int(width) for x, width in placed]
+        assert [int(x) for x, _ in placed] == [0, *ends[:-1]], "one after the other"
+        assert ends[-1] <= 1000
+    assert "3 min 20 s" in drawn.rpartition("</svg>")[2]
 
 
 def test_the_pause_before_a_retry_is_no_part_of_the_duration(engine: Engine) -> None:

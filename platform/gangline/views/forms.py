@@ -18,6 +18,7 @@ class _ProjectField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not ge
 
 
 class SavedViewForm(ResourceForm):
+    sections = (("", ("name", "table", "query")), ("Sharing", ("shared", "scope")))
     not_edited = frozenset({"table"})
     table = forms.ChoiceField()
     scope = _ProjectField(Scope.objects.none(), required=False, label="Project", empty_label="–")
@@ -27,7 +28,7 @@ class SavedViewForm(ResourceForm):
         fields = ("name", "table", "shared", "scope", "query")
         widgets = {"query": forms.TextInput}
         labels = {"query": "What it shows"}
-        help_texts = {"query": "What stands behind the question mark in the address of the page."}
+        help_texts = {"query": "The address of the page, after the question mark."}
 
     def prepare(self) -> None:
         cast(forms.ChoiceField, self.fields["table"]).choices = [

@@ -40,7 +40,7 @@ class SavedViews(Resource[SavedView]):
     empty_text = "Views in the toolbar of a table saves columns, filters, order and density."
     form = "gangline.views.forms.SavedViewForm"
     related = ("scope__project", "owner")
-    actions = (Action(label="Open", icon="eye", url=saved.address_of, verb="view"),)
+    actions = (Action(label="Open", icon="external-link", url=saved.address_of, verb="view"),)
     table = table(
         "saved_views",
         name_column("saved_view", "View"),

@@ -78,7 +78,7 @@ def install(client: Client, layout: Layout) -> None:
     stages = [one for one in found if one["kind"] == "Stage"]
     _apply(client, [*spaces, *definitions])
     _await_discovery(layout, definitions)
-    rules = yaml.safe_load_all((Path(__file__).parent / "stages.yaml").read_text())
+    rules = yaml.load_all((Path(__file__).parent / "stages.yaml").read_text(), yaml.CSafeLoader)
     _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *hooks])
     grant(client, ROLES / "role.yaml")
 
@@ -87,7 +87,7 @@ def grant(client: Client, path: Path) -> None:
     """Give the restricted user what a role of Gangline's has, and nothing more."""
     if not path.exists():
         return
-    shipped = [one for one in yaml.safe_load_all(path.read_text()) if one]
+    shipped = [one for one in yaml.load_all(path.read_text(), yaml.CSafeLoader) if one]
     first = [one for one in shipped if one["kind"] == "Namespace"]
     bindings = [one for one in shipped if one["kind"].endswith("Binding")]
     _apply(client, first)

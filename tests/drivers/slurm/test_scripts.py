@@ -1,11 +1,16 @@
 """The batch scripts: as they are kept, good bash, and deaf to what people type."""
 
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gangline.drivers.base import AttemptRef, NotYet
 from gangline.drivers.slurm import rendering, script
+from gangline.drivers.slurm.commands import LocalCommands, Programs
+from gangline.drivers.slurm.effects import Effects
+from gangline.drivers.slurm.observation import Attempt
 from gangline.drivers.slurm.script import CannotWrite
 from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.drivers.slurm import goldens
@@ -165,3 +170,32 @@ def _bash(option: str, *, text: str) -> str:
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
+
+
+def test_sbatch_is_told_nothing_by_variables_of_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by those of the workload nor by our own; the job begins with none of either."""
+    bin_folder, seen = tmp_path / "bin", tmp_path / "seen"
+    bin_folder.mkdir()
+    for name, text in {
+        "squeue": "exit 0",
+        "sbatch": f"env > {seen}.env; printf '%s\\n' \"$@\" > {seen}.options; echo 7",
+    }.items():
+        (bin_folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (bin_folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_folder}:/usr/bin:/bin")
+    for name in ("SBATCH_ACCOUNT", "LD_DEBUG", "GANGLINE_SECRET"):
+        monkeypatch.setenv(name, "ours")
+    variables = [{"name": "CANARY", "value": "c4n4ry"}, {"name": "PYTHONPATH", "value": "c4n4ry"}]
+    made = goldens.own_script(environmentVariables=variables)
+    native = rendering.render(made)
+    ref = AttemptRef("install", "workload", 1, "ex7", rendered=native)
+    effects = Effects(Programs(LocalCommands()), str(tmp_path / "runs"), lambda ref: Attempt())
+    assert isinstance(effects.create(ref), NotYet)
+    options = Path(f"{seen}.options").read_text().split()
+    assert "--export=NIL" in options
+    told = dict(line.partition("=")[::2] for line in Path(f"{seen}.env").read_text().splitlines())
+    assert not {"CANARY", "PYTHONPATH", "SBATCH_ACCOUNT", "LD_DEBUG", "GANGLINE_SECRET"} & set(told)
+    assert "c4n4ry" not in "".join((*told.values(), *options))
+    assert "c4n4ry" in next(tmp_path.rglob("job.sh")).read_text()

@@ -231,6 +231,7 @@ def test_a_full_disk_leaves_no_half_of_a_job(case: Case, tmp_path: Path) -> None
         assert full.driver.delete(ref) == Done()
 
 
+@pytest.mark.thorough  # `test_local_full_disk.py` fills a disk too
 def test_a_full_disk_of_gangline_is_said_until_there_is_room(case: Case, tmp_path: Path) -> None:
     """The job goes on, and what it printed meanwhile is not lost."""
     told: list[str] = []

@@ -12,6 +12,9 @@ class Shelf(ScopedModel):
     code = models.CharField(max_length=40, blank=True)
     """Written, never shown."""
 
+    above = models.ForeignKey("self", models.PROTECT, null=True, blank=True)
+    """The one that it stands on."""
+
     class Meta:
         verbose_name_plural = "shelves"
         constraints = [

@@ -1,6 +1,6 @@
 """Shelves as a resource."""
 
-from gangline.resources.registry import register
+from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table
 from gangline.tables import filters
@@ -37,3 +37,9 @@ class Shelves(Resource[Shelf]):
 
 
 register(Shelves())
+register_usage(
+    Shelf,
+    lambda shelf: Uses(
+        "shelf", Shelf.objects.filter(above=shelf), get("shelf").visible, get("shelf").url
+    ),
+)
