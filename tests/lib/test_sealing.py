@@ -59,7 +59,7 @@ def test_the_key_that_seals_cannot_go(file: KeyFile) -> None:
 
 def test_a_key_file_that_was_named_is_not_made(tmp_path: Path) -> None:
     named = KeyFile(tmp_path / "elsewhere.keys", may_make=False)
-    with pytest.raises(CannotSeal, match="is not there"):
+    with pytest.raises(CannotSeal, match="is missing"):
         named.keyring()
     kid = named.add()
     assert named.keyring().current == kid

@@ -126,7 +126,7 @@ def resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NameUnknown(f"The name {host} is not known here.") from error
+        raise NameUnknown(f"The name {host} cannot be resolved.") from error
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 

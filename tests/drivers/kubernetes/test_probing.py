@@ -265,7 +265,7 @@ def test_no_step_takes_the_check_down(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(Script()) as access, closing(Client(access, HERE)) as client:
         health = probe.probe(client)
     assert health.facts is None
-    assert health.reason == "Failed in the check: The check itself."
+    assert health.reason == "Failed in the check: Connection check."
 
 
 def test_nodes_that_take_no_pods_do_not_count() -> None:
