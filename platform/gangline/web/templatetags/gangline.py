@@ -218,6 +218,12 @@ def breakable(name: str) -> SafeString:
     return format_html_join(mark_safe("<wbr>"), "{}", parts)
 
 
+@register.filter
+def command_line(text: object) -> SafeString:
+    """{{ line.value|command_line }}: as code, whose options stay whole."""
+    return components.command_line(str(text))
+
+
 @register.simple_tag
 def program() -> str:
     """{% program %}: how `gangline-manage` is called on the machine that serves this page."""
