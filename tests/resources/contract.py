@@ -3,22 +3,17 @@
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 from unittest.mock import patch
-from urllib.parse import quote
 
 import pytest
-from django.db import connection
 from django.forms import MultipleChoiceField
 from django.template.backends.django import Template
 from django.test import Client
 from django.test.signals import template_rendered
-from django.test.utils import CaptureQueriesContext
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
@@ -30,7 +25,6 @@ from gangline.resources import services
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
-from gangline.tables.filters import Kind
 from tests.support.forms import Page
 from tests.support.world import World
 
@@ -138,7 +132,7 @@ def _no_body(resource: Resource[Any], sample: Sample) -> str:
     return "" if sample.body else "clients do not make it"
 
 
-def _no_wire(resource: Resource[Any], sample: Sample) -> str:
+def no_wire(resource: Resource[Any], sample: Sample) -> str:
     return "" if resource.wire else "it has no API"
 
 
@@ -153,7 +147,7 @@ def _no_description(resource: Resource[Any], sample: Sample) -> str:
     return "" if "description" in names else "it has no description"
 
 
-@check(_no_wire)
+@check(no_wire)
 def same_everywhere(c: Context) -> None:
     """Page, CSV and API list the same objects."""
     made = c.sample.make(c.world, "one-of-two")
@@ -161,7 +155,7 @@ def same_everywhere(c: Context) -> None:
     page = c.page("administrator").get(c.resource.list_url())
     assert page.status_code == 200
     assert name in page.content.decode()
-    lines = _csv(c.page("administrator").get(f"{c.resource.list_url()}.csv"))
+    lines = lines_of(c.page("administrator").get(f"{c.resource.list_url()}.csv"))
     rows = c.api_rows("")
     assert (
         len(lines) - 1 == len(rows) == c.resource.visible(c.world.people["administrator"]).count()
@@ -221,7 +215,7 @@ def rights_to_write(c: Context) -> None:
         assert code == (403 if person in viewers else 404), person
 
 
-@check(_no_wire)
+@check(no_wire)
 def invisible_is_absent(c: Context) -> None:
     """What one may not see answers exactly like what does not exist."""
     made = c.sample.make(c.world, "hidden")
@@ -419,124 +413,6 @@ def audit(c: Context) -> None:
         assert (entry.actor, entry.object_id) == (who, c.resource.id_of(made))
 
 
-@check(_no_wire)
-def asked_lists(c: Context) -> None:
-    """Search, sort and pages; what is not known of a query is refused by the API."""
-    for number in range(3):
-        c.sample.make(c.world, f"listed-{number}")
-    table, wire = c.resource.table, c.resource.wire
-    assert wire is not None
-    everything = len(c.api_rows(""))
-    for one in table.filters:
-        for order in ("asc", "desc") if one.wire else ():
-            assert len(c.api_rows(f"?sortBy={one.wire}&sortOrder={order}")) == everything
-    if wire.is_paged and wire.envelope:
-        first = c.api("administrator", "GET", "?limit=2").json()
-        assert len(first[wire.envelope]) == 2
-        assert first["next"] == 2
-    for query in (
-        "?colour=red",
-        "?sortBy=colour",
-        "?limit=0",
-        "?filterBy=colour==red",
-        "?offset=-1",
-    ):
-        assert c.api("administrator", "GET", query).status_code == 400, query
-
-
-@check()
-def what_is_searched_is_found(c: Context) -> None:
-    """Page and API show what has the words, and leave out what has not; so does each filter."""
-    found, other = c.sample.make(c.world, "kestrel"), c.sample.make(c.world, "osprey")
-    name = c.resource.name_of(found)
-    words = "kestrel" if "kestrel" in name else name
-    for text, expected in ((words, True), (f"{words} no-such-word", False)):
-        page = c.page("administrator").get(c.resource.list_url(), {"q": text})
-        shown = {c.resource.id_of(row) for row in page.context["page"].found.rows}
-        assert (c.resource.id_of(found) in shown) == expected, text
-        assert c.resource.id_of(other) not in shown, text
-        if c.resource.wire:
-            assert len(c.api_rows(f"?search={quote(text)}")) == len(shown), text
-    rows = c.resource.rows(c.world.people["administrator"])
-    for one in c.resource.table.filters if c.resource.wire else ():
-        if not one.wire or one.wire_where or not one.column:
-            continue
-        value = rows.filter(pk=found.pk).values_list(one.column, flat=True).first()
-        text = value.isoformat() if isinstance(value, datetime) else str(value)
-        if value in (None, "") or "," in text:
-            continue
-        count = rows.filter(**{one.column: value}).count()
-        alike = c.api_rows(f"?filterBy={quote(f'{one.wire}=={text}')}")
-        assert len(alike) == count, (one.wire, text)
-        if one.kind in (Kind.TEXT, Kind.CHOICE):
-            unlike = c.api_rows(f"?filterBy={quote(f'{one.wire}!={text}')}")
-            assert len(unlike) == rows.exclude(**{one.column: value}).count(), (one.wire, text)
-
-
-@check()
-def list_pages(c: Context) -> None:
-    """Every order, filter and page of the list; what it cannot read does no harm."""
-    page = c.page("administrator")
-    assert page.get(c.resource.list_url(), {"q": "no such thing"}).status_code == 200
-    with NOT_DRAWN:
-        _every_order_and_page(c, page)
-
-
-def _every_order_and_page(c: Context, page: Client) -> None:
-    table = c.resource.table
-    for sort in table.sorts():
-        for sign in ("", "-"):
-            answer = page.get(c.resource.list_url(), {"sort": f"{sign}{sort}", "q": "listed"})
-            assert answer.status_code == 200
-    for one in table.filters:
-        for name in one.fields:
-            assert page.get(c.resource.list_url(), {name: "no such"}).status_code == 200, name
-    short = page.get(c.resource.list_url(), {"size": "25", "sort": "x", "cols": "x"})
-    assert short.status_code == 200
-    for number in range(26 - c.count()):
-        c.sample.make(c.world, f"more-{number}")
-    for sort in table.sorts():
-        first_page = page.get(c.resource.list_url(), {"size": "25", "sort": sort})
-        rest = page.get(first_page.context["page"].next_url)
-        assert rest.context["page"].found.first == 26, sort
-    bad = page.get(c.resource.list_url(), {"after": "bm8"})
-    assert bad.status_code == 302
-
-
-@check()
-def statements_do_not_grow(c: Context) -> None:
-    """Page, CSV and API ask as many statements for many rows as for a few, whoever asks."""
-    few, many = 3, 9
-    people = ("administrator", "head")
-    sent: list[dict[str, list[str]]] = []
-    for size in (few, many):
-        while c.resource.visible(c.world.people["administrator"]).count() < size:
-            made = c.sample.make(c.world, f"row-{c.count()}")
-            if c.sample.used:
-                c.sample.used(c.world, made)
-        sent.append({})
-        for person in people:
-            for way, ask in _ways_to_list(c, person).items():
-                if size == few:
-                    ask()  # what is read once per process is read now
-                with CaptureQueriesContext(connection) as captured:
-                    ask()
-                sent[-1][f"{way} of {person}"] = [q["sql"][:200] for q in captured]
-    for way, of_few in sent[0].items():
-        of_many = sent[1][way]
-        more = Counter(of_many) - Counter(of_few)
-        assert len(of_many) <= len(of_few), (way, *more)
-
-
-def _ways_to_list(c: Context, person: str) -> dict[str, Callable[[], Any]]:
-    page, url = c.page(person), c.resource.list_url()
-    ways: dict[str, Callable[[], Any]] = {
-        "page": lambda: page.get(url),
-        "csv": lambda: _csv(page.get(f"{url}.csv")),
-    }
-    return ways | ({"api": lambda: c.api_rows("", person)} if c.resource.wire else {})
-
-
 @check(lambda r, s: "" if s.secret_field else "no field is secret")
 def secrets_stay(c: Context) -> None:
     """The value of a secret field stands in no page, answer, export or audit entry."""
@@ -555,7 +431,7 @@ def secrets_stay(c: Context) -> None:
         client.get(c.resource.url(made)).content.decode(),
         client.get(c.resource.url(made, "edit")).content.decode(),
         client.get(c.resource.url(made, "copy")).content.decode() if c.resource.can_copy else "",
-        str(_csv(client.get(f"{c.resource.list_url()}.csv"))),
+        str(lines_of(client.get(f"{c.resource.list_url()}.csv"))),
         str(list(AuditEntry.objects.values_list("detail", flat=True))),
         json.dumps(c.api_rows("")) if c.resource.wire else "",
     ]
@@ -580,7 +456,7 @@ def in_use(c: Context) -> None:
     assert _again(made).pk == made.pk
 
 
-def _csv(answer: Any) -> list[list[str]]:
+def lines_of(answer: Any) -> list[list[str]]:
     text = b"".join(answer.streaming_content).decode("utf-8-sig")
     return list(csv.reader(io.StringIO(text)))
 

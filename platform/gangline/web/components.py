@@ -149,7 +149,7 @@ def chip(text: str, kind: str = "", icon_name: str = "") -> SafeString:
 
 
 def command_line(text: str) -> SafeString:
-    """What is typed in a terminal. Lines break between words, never behind the dashes of an option."""
+    """What is typed in a terminal; a line never breaks behind the dashes of an option."""
     parts = re.split(r"(?<!\S)(-\S+)", text)
     words = (
         format_html('<span class="option">{}</span>', part) if place % 2 else part

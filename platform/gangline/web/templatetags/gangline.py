@@ -231,9 +231,13 @@ def program() -> str:
 
 
 @register.simple_tag
-def toast(text: str, tone: str = "good") -> SafeString:
-    """{% toast "Workload digits created." %}; errors (tone bad) stay until closed."""
-    return _draw("toast", text=text, tone=tone, icon=TONE_ICONS.get(tone, "info-circle"))
+def toast(text: str, tone: str = "good", until: str = "") -> SafeString:
+    """{% toast "Workload digits created." %}; errors (tone bad) stay until closed.
+
+    ``until`` is the id of a workload and the status in which the message is out of date.
+    """
+    icon = TONE_ICONS.get(tone, "info-circle")
+    return _draw("toast", text=text, tone=tone, icon=icon, until=until)
 
 
 @register.simple_tag
