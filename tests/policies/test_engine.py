@@ -78,6 +78,24 @@ def test_a_choice_leaves_aside_what_it_rules_out_of_others() -> None:
     assert problem.path == "compute.gpuPortionRequest"
 
 
+@pytest.mark.parametrize(
+    ("rule", "part", "told"),
+    [
+        ({"max": 0.5}, 0.75, "at most 0.5, which is 50 % (set by the whole installation)."
+         " You entered 0.75, which is 75 %."),
+        ({"min": 0.1, "max": 0.5}, 0.05, "between 0.1 and 0.5, which is 10 to 50 %"
+         " (set by the whole installation). You entered 0.05, which is 5 %."),
+    ],
+)  # fmt: skip
+def test_bounds_of_a_part_are_told_in_percent_too(
+    rule: dict[str, float], part: float, told: str
+) -> None:
+    rules = policy(document(rules={"worker": {"compute": {"gpuPortionRequest": rule}}}))
+    given = {GPUS: 1, "worker.compute.gpuRequestType": "portion"}
+    (problem,) = say(rules, **given, **{"worker.compute.gpuPortionRequest": part}).problems
+    assert problem.sentence == f"GPU portion must be {told}"
+
+
 def test_null_is_the_same_as_nothing() -> None:
     assert say(worker__image=None).effective.keys() == say().effective.keys()
 

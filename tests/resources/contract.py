@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,22 +11,22 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from django.db import connection
 from django.forms import MultipleChoiceField
 from django.template.backends.django import Template
 from django.test import Client
 from django.test.signals import template_rendered
+from django.test.utils import CaptureQueriesContext
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
 from gangline.db.versioned import Versioned
 from gangline.forms.fields import dom_id
-from gangline.lib import yaml_text
 from gangline.lib.problems import Refused
 from gangline.resources import services
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
-from tests.support.forms import Page
 from tests.support.world import World
 
 from .sample import Sample
@@ -132,7 +133,7 @@ def _no_body(resource: Resource[Any], sample: Sample) -> str:
     return "" if sample.body else "clients do not make it"
 
 
-def no_wire(resource: Resource[Any], sample: Sample) -> str:
+def _no_wire(resource: Resource[Any], sample: Sample) -> str:
     return "" if resource.wire else "it has no API"
 
 
@@ -147,7 +148,7 @@ def _no_description(resource: Resource[Any], sample: Sample) -> str:
     return "" if "description" in names else "it has no description"
 
 
-@check(no_wire)
+@check(_no_wire)
 def same_everywhere(c: Context) -> None:
     """Page, CSV and API list the same objects."""
     made = c.sample.make(c.world, "one-of-two")
@@ -155,7 +156,7 @@ def same_everywhere(c: Context) -> None:
     page = c.page("administrator").get(c.resource.list_url())
     assert page.status_code == 200
     assert name in page.content.decode()
-    lines = lines_of(c.page("administrator").get(f"{c.resource.list_url()}.csv"))
+    lines = _csv(c.page("administrator").get(f"{c.resource.list_url()}.csv"))
     rows = c.api_rows("")
     assert (
         len(lines) - 1 == len(rows) == c.resource.visible(c.world.people["administrator"]).count()
@@ -215,7 +216,7 @@ def rights_to_write(c: Context) -> None:
         assert code == (403 if person in viewers else 404), person
 
 
-@check(no_wire)
+@check(_no_wire)
 def invisible_is_absent(c: Context) -> None:
     """What one may not see answers exactly like what does not exist."""
     made = c.sample.make(c.world, "hidden")
@@ -243,50 +244,13 @@ def a_form_makes_one(c: Context) -> None:
     assert 'name="_go"' not in html.partition("<button")[2].partition(">")[0]
     before = c.count()
     answer = client.post(new, c.sample.form(c.world, "typed-one"))
-    assert answer.status_code == (200 if c.sample.shows_secret else 302), _errors(answer)
+    assert answer.status_code == (200 if c.sample.shows_secret else 302), errors_of(answer)
     assert c.count() == before + 1
     if c.sample.name_field:
         again = client.post(new, c.sample.form(c.world, "typed-one"))
         assert again.status_code == 422
         assert f'id="f-{c.sample.name_field}-e"' in again.content.decode()
         assert c.count() == before + 1
-
-
-@check(lambda r, s: "" if r.can_copy else "it is not copied")
-def a_copy_is_alike(c: Context) -> None:
-    """Its form holds what the object does; what is secret or chosen once more is typed anew."""
-    assert c.sample.form
-    made, client = c.sample.make(c.world, "first"), c.page("administrator")
-    url = c.resource.url(made, "copy")
-    assert f'href="{url}"' in client.get(c.resource.url(made)).content.decode()
-    posted: dict[str, Any] = {}
-    for field, text in Page(client.get(url).content.decode()).fields(aria_label=c.resource.label):
-        posted.setdefault(field, []).append(text)
-    assert posted[c.sample.name_field] == ["first-copy"]
-    typed = c.sample.form(c.world, "first-copy")
-    anew = {field: text for field, text in typed.items() if field in c.sample.copied_anew}
-    assert not [field for field in anew if any(posted.get(field, ()))]
-    answer = client.post(url, {**posted, **anew})
-    assert answer.status_code == 302, _errors(answer)
-    copied = c.resource.model._default_manager.exclude(pk=made.pk).order_by("created_at").last()
-    told = [c.resource.snapshot(_again(one)) for one in (made, copied)]
-    differs = {name for name in told[0] if not _holds(told[1][name], told[0][name])}
-    assert differs - c.resource.secret == {c.sample.name_field, *c.sample.differs_in_copy}, told
-
-
-@check(lambda r, s: "" if r.shows_yaml else "its page has no YAML")
-def yaml_makes_one_alike(c: Context) -> None:
-    """The YAML of its page is a body that the API takes."""
-    made, client = c.sample.make(c.world, "first"), c.page("administrator")
-    page = Page(client.get(f"{c.resource.url(made)}/yaml").content.decode())
-    body = yaml_text.read(page.one(aria_label="YAML").raw).data
-    body.get("meta", body)["name"] = "second"
-    answer = c.api("administrator", "POST", "", body)
-    assert answer.status_code < 300, answer.content
-    again = c.resource.model._default_manager.get(name="second")
-    told = [c.resource.snapshot(_again(one)) for one in (made, again)]
-    told[1] |= {name: told[0][name] for name in (c.sample.name_field, *c.sample.differs_as_yaml)}
-    assert told[0] == told[1]
 
 
 @check(_no_form)
@@ -353,7 +317,7 @@ def texts_can_be_read(c: Context) -> None:
         assert (problem.code, problem.path) == ("characters", "description"), hidden
     fit = "نموذج, می\u200cخواهم, דגם, 👩\u200d🔬\nSecond line"
     services.update(c.resource, actor=None, obj=made, values={"description": fit})
-    assert _again(made).description == fit
+    assert stored_now(made).description == fit
 
 
 @check(lambda r, s: _no_edit(r, s) or _no_form(r, s))
@@ -366,12 +330,12 @@ def two_tabs(c: Context) -> None:
     field, text = next(iter(c.sample.edit.items()))
     shown = _shown(page)
     assert client.post(url, {**shown, field: text}).status_code == 302
-    stored = c.resource.snapshot(_again(made))
+    stored = c.resource.snapshot(stored_now(made))
     late = client.post(url, {**shown, field: text, **_another(c.sample.edit)})
     assert late.status_code == 409, late.status_code
     assert len(late.context["differences"]) == 1
-    assert c.resource.snapshot(_again(made)) == stored
-    version = _again(made).version
+    assert c.resource.snapshot(stored_now(made)) == stored
+    version = stored_now(made).version
     again = client.post(url, {**shown, field: text, **_another(c.sample.edit), "version": version})
     assert again.status_code == 302
     if c.resource.wire and c.sample.body_edit:
@@ -407,10 +371,69 @@ def audit(c: Context) -> None:
         assert entry.detail
     if "delete" in c.resource.verbs:
         posted = {"name": c.resource.name_of(made)}
-        answer = client.post(c.resource.url(_again(made), "delete"), posted)
+        answer = client.post(c.resource.url(stored_now(made), "delete"), posted)
         assert answer.status_code == 302, answer.status_code
         (entry,) = AuditEntry.objects.filter(action=f"{c.resource.key}.delete", **where)
         assert (entry.actor, entry.object_id) == (who, c.resource.id_of(made))
+
+
+@check(_no_wire)
+def asked_lists(c: Context) -> None:
+    """Search, sort and pages; what is not known of a query is refused by the API."""
+    for number in range(3):
+        c.sample.make(c.world, f"listed-{number}")
+    table, wire = c.resource.table, c.resource.wire
+    assert wire is not None
+    everything = len(c.api_rows(""))
+    for one in table.filters:
+        for order in ("asc", "desc") if one.wire else ():
+            assert len(c.api_rows(f"?sortBy={one.wire}&sortOrder={order}")) == everything
+    if wire.is_paged and wire.envelope:
+        first = c.api("administrator", "GET", "?limit=2").json()
+        assert len(first[wire.envelope]) == 2
+        assert first["next"] == 2
+    for query in (
+        "?colour=red",
+        "?sortBy=colour",
+        "?limit=0",
+        "?filterBy=colour==red",
+        "?offset=-1",
+    ):
+        assert c.api("administrator", "GET", query).status_code == 400, query
+
+
+@check()
+def statements_do_not_grow(c: Context) -> None:
+    """Page, CSV and API ask as many statements for many rows as for a few, whoever asks."""
+    few, many = 3, 9
+    people = ("administrator", "head")
+    sent: list[dict[str, list[str]]] = []
+    for size in (few, many):
+        while c.resource.visible(c.world.people["administrator"]).count() < size:
+            made = c.sample.make(c.world, f"row-{c.count()}")
+            if c.sample.used:
+                c.sample.used(c.world, made)
+        sent.append({})
+        for person in people:
+            for way, ask in _ways_to_list(c, person).items():
+                if size == few:
+                    ask()  # what is read once per process is read now
+                with CaptureQueriesContext(connection) as captured:
+                    ask()
+                sent[-1][f"{way} of {person}"] = [q["sql"][:200] for q in captured]
+    for way, of_few in sent[0].items():
+        of_many = sent[1][way]
+        more = Counter(of_many) - Counter(of_few)
+        assert len(of_many) <= len(of_few), (way, *more)
+
+
+def _ways_to_list(c: Context, person: str) -> dict[str, Callable[[], Any]]:
+    page, url = c.page(person), c.resource.list_url()
+    ways: dict[str, Callable[[], Any]] = {
+        "page": lambda: page.get(url),
+        "csv": lambda: _csv(page.get(f"{url}.csv")),
+    }
+    return ways | ({"api": lambda: c.api_rows("", person)} if c.resource.wire else {})
 
 
 @check(lambda r, s: "" if s.secret_field else "no field is secret")
@@ -431,7 +454,7 @@ def secrets_stay(c: Context) -> None:
         client.get(c.resource.url(made)).content.decode(),
         client.get(c.resource.url(made, "edit")).content.decode(),
         client.get(c.resource.url(made, "copy")).content.decode() if c.resource.can_copy else "",
-        str(lines_of(client.get(f"{c.resource.list_url()}.csv"))),
+        str(_csv(client.get(f"{c.resource.list_url()}.csv"))),
         str(list(AuditEntry.objects.values_list("detail", flat=True))),
         json.dumps(c.api_rows("")) if c.resource.wire else "",
     ]
@@ -453,25 +476,16 @@ def in_use(c: Context) -> None:
         answer = c.api("administrator", "DELETE", f"/{c.resource.id_of(made)}")
         assert answer.status_code == c.resource.wire.in_use
         assert name in answer.json()["details"]
-    assert _again(made).pk == made.pk
+    assert stored_now(made).pk == made.pk
 
 
-def lines_of(answer: Any) -> list[list[str]]:
+def _csv(answer: Any) -> list[list[str]]:
     text = b"".join(answer.streaming_content).decode("utf-8-sig")
     return list(csv.reader(io.StringIO(text)))
 
 
-def _again(obj: Any) -> Any:
+def stored_now(obj: Any) -> Any:
     return type(obj)._default_manager.get(pk=obj.pk)
-
-
-def _holds(whole: Any, part: Any) -> bool:
-    """Whether ``whole`` says what ``part`` does, and perhaps what else is so unless said."""
-    if isinstance(whole, dict) and isinstance(part, dict):
-        return all(name in whole and _holds(whole[name], part[name]) for name in part)
-    if isinstance(whole, list) and isinstance(part, list):
-        return len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)
 
 
 def _another(edit: Any) -> dict[str, str]:
@@ -498,5 +512,5 @@ def _shown(page: Any) -> dict[str, str]:
     return found
 
 
-def _errors(answer: Any) -> Any:
+def errors_of(answer: Any) -> Any:
     return answer.context["form"].errors if answer.context else answer.status_code

@@ -12,7 +12,7 @@ from gangline.spec import images
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.shapes import split_names
 from gangline.spec.values import size
-from gangline.spec.words import accepted, one_of, plain_number, span
+from gangline.spec.words import accepted, as_typed, one_of, plain_number, span
 
 MOST_LISTED = 8
 
@@ -146,12 +146,13 @@ def _bound_breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Br
     words = accepted(spec, low.value if low else None, high.value if high else None)
     together = low is not None and high is not None and low.source == high.source
     sizes = [size(spec, number) for number in spec.numbers(value)]
+    more = as_typed(spec, value)
     if low is not None and min(sizes) < size(spec, low.value):
         bounds = span(spec, low.value, high.value if high and together else None)
-        yield Breach("min", low.source, words, {"range": bounds})
+        yield Breach("min", low.source, words, {"range": bounds, **more})
     elif high is not None and max(sizes) > size(spec, high.value):
         bounds = span(spec, low.value if low and together else None, high.value)
-        yield Breach("max", high.source, words, {"range": bounds})
+        yield Breach("max", high.source, words, {"range": bounds, **more})
     for step in rule.steps:
         if not _on(step, value):
             width, origin = plain_number(step.value), plain_number(step.origin)

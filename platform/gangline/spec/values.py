@@ -13,7 +13,7 @@ from .conditions import condition_problems
 from .items import chosen
 from .problems import Problem, Role, shown
 from .types import quantity_bytes
-from .words import accepted, did_you_mean, in_words, lowered, must_be, one_of, span
+from .words import accepted, as_typed, did_you_mean, lowered, must_be, one_of, span
 from .workload import WorkerSpec
 
 MOST_SUGGESTIONS = 20
@@ -254,8 +254,6 @@ def item_label(field: SpecField, index: int, key: str = "") -> str:
     return f"{name[0].upper()}{name[1:]} {key or index + 1}"
 
 
-_LARGEST_PART = 10**6
-"""A number beyond it was no slip in percent."""
 _BOUNDS = {
     "greater_than_equal": "min",
     "greater_than": "min",
@@ -275,11 +273,8 @@ def _said(draft: Problem, field: SpecField, detail: ErrorDetails) -> Problem:
         code = _quantity_bound(field, draft.value)
         return draft.at(code=code, range=context["message"], accepted=words)
     if kind in _BOUNDS:
-        found = draft.at(code=_BOUNDS[kind], range=_range(field), accepted=words)
-        if field.is_percent and abs(draft.value) < _LARGEST_PART:
-            # Who typed 150 % would not know 1.5 again.
-            return found.at(also=f"which is {in_words(field, draft.value)} %")
-        return found
+        more = as_typed(field, draft.value)
+        return draft.at(code=_BOUNDS[kind], range=_range(field), accepted=words, **more)
     if kind == "missing":
         return draft.at(code="required", accepted=words)
     if kind == "string_too_long":

@@ -1,7 +1,7 @@
 """How values, bounds and choices are said to people."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -71,16 +71,26 @@ def one_of(choices: Iterable[str]) -> str:
 
 
 def span(field: SpecField, low: Bound | None, high: Bound | None) -> str:
-    """The bounds behind "must be"."""
+    """The bounds behind "must be"; a part of 1 as it is sent, and in percent."""
+    bounds = [one for one in dict.fromkeys((low, high)) if one is not None]
+    words = {n: _bound(field, n) if field.is_percent else in_words(field, n) for n in bounds}
+    percent = " to ".join(in_words(field, one) for one in bounds)
+    also = f", which is {percent} %" if field.is_percent else ""
     if low is not None and high is not None:
-        if low == high:
-            return in_words(field, low)
-        return f"between {in_words(field, low)} and {in_words(field, high)}"
-    if low is not None:
-        return f"at least {in_words(field, low)}"
-    return f"at most {in_words(field, high)}"
+        between = f"between {words[low]} and {words[high]}"
+        return f"{words[low] if low == high else between}{also}"
+    return f"at least {words[low]}{also}" if low is not None else f"at most {words[high]}{also}"
 
 
+def as_typed(field: SpecField, value: Any) -> Mapping[str, str]:
+    """What a problem with a number adds: who typed 150 % would not know 1.5 again."""
+    if not field.is_percent or not isinstance(value, int | float) or abs(value) >= _LARGEST_PART:
+        return {}
+    return {"also": f"which is {in_words(field, value)} %"}
+
+
+_LARGEST_PART = 10**6
+"""A number beyond it was no slip in percent."""
 _NOUNS = {
     Kind.BOOLEAN: "true or false",
     Kind.INTEGER: "a whole number",

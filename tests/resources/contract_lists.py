@@ -1,43 +1,13 @@
-"""The contract of every list: what is asked of page, CSV and API is shown, and nothing else."""
+"""The contract of lists: search, filters, orders and pages."""
 
-from collections import Counter
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from gangline.tables.filters import Kind
 
-from .contract import NOT_DRAWN, Context, check, lines_of, no_wire
-
-
-@check(no_wire)
-def asked_lists(c: Context) -> None:
-    """Search, sort and pages; what is not known of a query is refused by the API."""
-    for number in range(3):
-        c.sample.make(c.world, f"listed-{number}")
-    table, wire = c.resource.table, c.resource.wire
-    assert wire is not None
-    everything = len(c.api_rows(""))
-    for one in table.filters:
-        for order in ("asc", "desc") if one.wire else ():
-            assert len(c.api_rows(f"?sortBy={one.wire}&sortOrder={order}")) == everything
-    if wire.is_paged and wire.envelope:
-        first = c.api("administrator", "GET", "?limit=2").json()
-        assert len(first[wire.envelope]) == 2
-        assert first["next"] == 2
-    for query in (
-        "?colour=red",
-        "?sortBy=colour",
-        "?limit=0",
-        "?filterBy=colour==red",
-        "?offset=-1",
-    ):
-        assert c.api("administrator", "GET", query).status_code == 400, query
+from .contract import NOT_DRAWN, Context, check
 
 
 @check()
@@ -97,37 +67,3 @@ def _every_order_and_page(c: Context, page: Client) -> None:
         assert rest.context["page"].found.first == 26, sort
     bad = page.get(c.resource.list_url(), {"after": "bm8"})
     assert bad.status_code == 302
-
-
-@check()
-def statements_do_not_grow(c: Context) -> None:
-    """Page, CSV and API ask as many statements for many rows as for a few, whoever asks."""
-    few, many = 3, 9
-    people = ("administrator", "head")
-    sent: list[dict[str, list[str]]] = []
-    for size in (few, many):
-        while c.resource.visible(c.world.people["administrator"]).count() < size:
-            made = c.sample.make(c.world, f"row-{c.count()}")
-            if c.sample.used:
-                c.sample.used(c.world, made)
-        sent.append({})
-        for person in people:
-            for way, ask in _ways_to_list(c, person).items():
-                if size == few:
-                    ask()  # what is read once per process is read now
-                with CaptureQueriesContext(connection) as captured:
-                    ask()
-                sent[-1][f"{way} of {person}"] = [q["sql"][:200] for q in captured]
-    for way, of_few in sent[0].items():
-        of_many = sent[1][way]
-        more = Counter(of_many) - Counter(of_few)
-        assert len(of_many) <= len(of_few), (way, *more)
-
-
-def _ways_to_list(c: Context, person: str) -> dict[str, Callable[[], Any]]:
-    page, url = c.page(person), c.resource.list_url()
-    ways: dict[str, Callable[[], Any]] = {
-        "page": lambda: page.get(url),
-        "csv": lambda: lines_of(page.get(f"{url}.csv")),
-    }
-    return ways | ({"api": lambda: c.api_rows("", person)} if c.resource.wire else {})
