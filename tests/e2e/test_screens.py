@@ -177,6 +177,7 @@ def test_places(window: Windows) -> None:
     expect(page.get_by_test_id("toast")).to_contain_text("revoked")
 
 
+@pytest.mark.thorough
 def test_the_organisation(window: Windows) -> None:
     page = window(user=ADMINISTRATOR)
     for address in (
