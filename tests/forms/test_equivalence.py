@@ -174,7 +174,8 @@ def stated_of(draw: st.DrawFn, field: SpecField, known: dict[str, SpecField]) ->
         if inside := draw(rule_sets(one, siblings, in_list=True)):
             attributes[one.path] = inside
     instances = draw(st.lists(items(field), max_size=2))
-    if instances and draw(st.booleans()):
+    is_locked: bool = draw(st.booleans())
+    if instances and is_locked:
         rules["locked"] = [str(one[field.item_key]) for one in instances]
     stated = {"instances": rules} if rules else {}
     stated |= {"attributes": nest(attributes)} if attributes else {}
@@ -208,9 +209,11 @@ def rule_sets(
                 found[kind] = {"field": draw(st.sampled_from(near)), "factor": 0.5}
         else:
             found[kind] = draw(st.booleans())
-    if found and draw(st.booleans()):
+    tells: bool = draw(st.booleans())
+    gives_way: bool = draw(st.booleans())
+    if found and tells:
         found["message"] = "Ask the lab."
-    if found and not field.guarded and draw(st.booleans()):
+    if found and gives_way and not field.guarded:
         found["overridable"] = True
     return found
 
