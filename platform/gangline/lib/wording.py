@@ -150,7 +150,7 @@ _RULES = {
     "options:several": "must be one of the {count} allowed values",
     "registries": "must come from {accepted}",
     "digestRequired": "must have a digest, as in name@sha256:…",
-    "maxTotal": "makes {total} GPUs in all pods together, of which a workload may have {most}",
+    "maxTotal": "comes to {total} GPUs in all pods together; a workload may have {most}",
 }
 _CLUSTER = {
     "cluster:asset": "{asset} cannot be used. {why}",

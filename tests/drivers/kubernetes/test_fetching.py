@@ -70,7 +70,12 @@ def test_a_repository_is_cloned_by_its_container(
     repository.git("tag", "first")
     repository.commit("new")
     repository.branch("side", "aside")
-    item = {"name": "code", "repository": repository.url, "path": "/code", **given}
+    item: dict[str, Any] = {
+        "name": "code",
+        "repository": repository.url,
+        "path": "/code",
+        **given,
+    }
     if is_private:
         repository.login = ("me", "s3cr3t-canary")
         assert fetched(container("git", Git.model_validate(item)), tmp_path).returncode != 0
