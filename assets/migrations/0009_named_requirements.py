@@ -1,11 +1,12 @@
 import re
+from typing import Any
 
 from django.db import migrations
 
 PATHS = ("worker.nodeAffinityRequired", "master.nodeAffinityRequired")
 
 
-def forwards(apps, schema_editor):
+def forwards(apps: Any, schema_editor: Any) -> None:
     """Requirements of nodes as the spec has them since: each with a name from its label."""
     rows = apps.get_model("assets", "template")._default_manager
     for path in PATHS:

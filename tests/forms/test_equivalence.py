@@ -27,22 +27,26 @@ from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, inherited_values, resolve
 from gangline.policies.parser import parse
 from gangline.policies.services import save
+from gangline.resources.services import make
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import Value
 from gangline.spec.values import flatten, nest
 from gangline.spec.workload import SPEC
-from gangline.spec_forms.raw import RoleInputs, Row
+from gangline.spec_forms.raw import RoleInputs, Row, Typed
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline_cli.main import main
 from tests.security.matrix import OF_ROOT
 from tests.security.matrix import Row as BadRow
 from tests.support.examples import examples
+from tests.support.forms import Filler
 from tests.support.inside import served
 from tests.support.world import World
+from workloads.models import Draft
 from workloads.services import bodies, submission
+from workloads.wizard import drafts
 from workloads.wizard.context import WizardContext
 from workloads.wizard.programs import command_line
 from workloads.wizard.state import DraftState
@@ -170,7 +174,8 @@ def stated_of(draw: st.DrawFn, field: SpecField, known: dict[str, SpecField]) ->
         if inside := draw(rule_sets(one, siblings, in_list=True)):
             attributes[one.path] = inside
     instances = draw(st.lists(items(field), max_size=2))
-    if instances and draw(st.booleans()):
+    is_locked: bool = draw(st.booleans())
+    if instances and is_locked:
         rules["locked"] = [str(one[field.item_key]) for one in instances]
     stated = {"instances": rules} if rules else {}
     stated |= {"attributes": nest(attributes)} if attributes else {}
@@ -204,9 +209,11 @@ def rule_sets(
                 found[kind] = {"field": draw(st.sampled_from(near)), "factor": 0.5}
         else:
             found[kind] = draw(st.booleans())
-    if found and draw(st.booleans()):
+    tells: bool = draw(st.booleans())
+    gives_way: bool = draw(st.booleans())
+    if found and tells:
         found["message"] = "Ask the lab."
-    if found and not field.guarded and draw(st.booleans()):
+    if found and gives_way and not field.guarded:
         found["overridable"] = True
     return found
 
@@ -244,12 +251,8 @@ def by_form(values: dict[str, Any], policy: EffectivePolicy, gang: Gang = TORCH)
     return judged(request_of(gang, given=said.values, problems=tuple(said.problems)), policy)
 
 
-IMPOSED = Imposable(
-    "5a2d0f2e-5c0a-4b2b-9f4b-0e0a8f0d3c11",
-    "sets",
-    "storage.nfs",
-    {"name": "sets", "server": "lab", "path": "/sets", "mountPath": "/imposed"},
-)
+SETS = {"name": "sets", "server": "lab", "path": "/sets", "mountPath": "/imposed"}
+IMPOSED = Imposable("5a2d0f2e-5c0a-4b2b-9f4b-0e0a8f0d3c11", "sets", "storage.nfs", SETS)
 
 
 @st.composite
@@ -304,10 +307,41 @@ def by_written_form(world: World, text: str) -> list[tuple[str, ...]]:
     return whole(told.problems)
 
 
+def by_posted_form(world: World, values: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What the form says once a browser has sent its pages as they were shown."""
+    actor, filler = world.actor("researcher-vision"), Filler(world)
+    canonical = {f"worker.{path}": FIELDS[path].canonical(v) for path, v in values.items()}
+    inputs, _ = typed_values(canonical)
+    body = world.body()
+    setup = {
+        "name": body["name"], "projectId": body["projectId"], "clusterId": body["clusterId"],
+        "distributedFramework": TORCH[0], "configuration": TORCH[1],
+    }  # fmt: skip
+    state = DraftState(setup={n: Typed(text) for n, text in setup.items()}, worker=inputs)
+    drafts.start(owner=actor.user, draft_id=filler.draft, state=state, steps=())
+    for step in ("setup", "workers"):
+        assert filler.post(step).status in (303, 422)
+    draft = Draft.objects.get(pk=filler.draft)
+    told = WizardContext(actor, filler.draft, DraftState.from_json(draft.inputs), draft).preview
+    assert told is not None
+    return whole(told.problems)
+
+
 def by_api(world: World, text: str) -> list[tuple[str, ...]]:
     actor = world.actor("researcher-vision")
     asked = bodies.read(actor.user, read(text).data)
     return whole(submission.preview(actor=actor, request=asked).problems)
+
+
+def stored(world: World, documents: tuple[tuple[str, str], ...]) -> None:
+    """The policies of the installation, the department and the project; unsound ones not at all."""
+    made = make("nfs", scope=world.installation.scope, name="sets", values={IMPOSED.path: [SETS]})
+    scopes = (world.installation.scope, world.department.scope, world.vision.scope)
+    for scope, (_, text) in zip(scopes, documents, strict=False):
+        try:
+            save(actor=None, scope=scope, text=text.replace(IMPOSED.id, str(made.pk)), version=None)
+        except InvalidPolicy:
+            assume(False)
 
 
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
@@ -322,19 +356,27 @@ def test_one_verdict_on_a_text_by_api_and_by_the_form_that_it_was_written_into(
     text = yaml.safe_dump(
         world.body(spec=spec, configuration=WORKERS_ONLY), allow_unicode=True, sort_keys=False
     )
-    scopes = (world.installation.scope, world.department.scope, world.vision.scope)
     with transaction.atomic():
-        for scope, (_, policy) in zip(scopes, documents, strict=False):
-            try:
-                save(actor=None, scope=scope, text=policy, version=None)
-            except InvalidPolicy:
-                assume(False)
+        stored(world, documents)
         form, api = by_written_form(world, text), by_api(world, text)
         if not odd:
             assert form == api
         # Of what no control can hold, the form may say too what is missing without it.
         assert {told[:2] for told in api} <= {told[:2] for told in form}
         assert bool(form) is bool(api)
+        transaction.set_rollback(True)
+
+
+@settings(max_examples=examples(24), suppress_health_check=list(HealthCheck))
+@given(given_values(), policies())
+def test_one_verdict_by_api_and_by_the_form_that_is_posted(
+    world: World, values: dict[str, Any], documents: tuple[tuple[str, str], ...]
+) -> None:
+    spec = {**nest(values), "distributedFramework": "PyTorch"}
+    text = yaml.safe_dump(world.body(spec=spec, configuration=WORKERS_ONLY), allow_unicode=True)
+    with transaction.atomic():
+        stored(world, documents)
+        assert by_posted_form(world, values) == by_api(world, text)
         transaction.set_rollback(True)
 
 
@@ -414,13 +456,8 @@ def test_one_verdict_by_api_and_by_the_command_line_of_review(
     )
     actor = world.actor("researcher-vision")
     world.token("researcher-vision")  # made before what is taken back
-    scopes = (world.installation.scope, world.department.scope, world.vision.scope)
     with transaction.atomic():
-        for scope, (_, policy) in zip(scopes, documents, strict=False):
-            try:
-                save(actor=None, scope=scope, text=policy, version=None)
-            except InvalidPolicy:
-                assume(False)
+        stored(world, documents)
         asked = bodies.read(actor.user, body)
         told = submission.preview(actor=actor, request=asked).problems
         api = sorted({(p.field_id, p.rule, p.source) for p in told})

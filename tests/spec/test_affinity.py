@@ -59,7 +59,7 @@ def test_an_operator_that_is_none_is_told_alone() -> None:
     assert (problem.path, problem.rule) == ("nodeAffinityRequired.0.operator", "options")
 
 
-TERMS = {
+TERMS: dict[str, list[dict[str, Any]]] = {
     "nodeSelectorTerms": [
         {
             "matchExpressions": [

@@ -1,11 +1,12 @@
 import re
+from typing import Any
 
 from django.db import migrations
 
 PATHS = ("worker.nodeAffinityRequired", "master.nodeAffinityRequired")
 
 
-def name(stored):
+def name(stored: dict[str, Any]) -> None:
     """Requirements of nodes as the spec has them since: each with a name from its label."""
     names = [re.sub(r"[^-._A-Za-z0-9]", "-", one["key"])[:60] for one in stored["value"] or ()]
     for one, called in zip(stored["value"] or (), names, strict=True):
@@ -14,7 +15,7 @@ def name(stored):
         source["key"] = called
 
 
-def forwards(apps, schema_editor):
+def forwards(apps: Any, schema_editor: Any) -> None:
     for model, field in (("workload", "given"), ("attempt", "effective")):
         rows = apps.get_model("workloads", model)._default_manager
         for path in PATHS:

@@ -162,7 +162,7 @@ NGINX = ("nginx", "k8s.io/ingress-nginx", False)
     ],
 )
 def test_tools_that_nobody_can_open_or_that_cannot_be_guarded_are_refused(
-    entrance: dict[str, str], facts: Facts, code: str
+    entrance: dict[str, Any], facts: Facts, code: str
 ) -> None:
     tool = submission("PyTorch", exposedUrls=[{"name": "tensorboard", "container": 6006}])
     found = list(tool_services.check(tool, facts, replace(ENTRANCE, **entrance)))

@@ -115,12 +115,7 @@ def test_node_type_and_requirements_are_one_term(place: Ground) -> None:
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [
         {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]},
-        {
-            "name": "zone",
-            "key": "topology.kubernetes.io/zone",
-            "operator": "NotIn",
-            "values": ["a", "b"],
-        },
+        {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": ["a", "b"]},
         {"key": "gpus", "operator": "Gt", "values": ["4"]},
         {"key": "maintenance", "operator": "DoesNotExist"},
     ]
