@@ -231,7 +231,7 @@ class ComputeForm(AssetForm):
         model = Compute
 
 
-FIXED = "Where the data is cannot be changed: create another data source for another place."
+FIXED = "The location of the data cannot be changed. Create another data source instead."
 ROW = "item"
 """Id of the one row that the form of a data source has."""
 

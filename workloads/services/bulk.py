@@ -29,7 +29,7 @@ MOST = 10_000
 ROWS_A_TURN = 50
 SECONDS_A_TURN = 1.0
 KEEP = timedelta(days=14)
-BROKEN = "An error of Gangline's own. Its log has the details."
+BROKEN = "Internal error. See the server log."
 
 VERBS: Mapping[str, Callable[..., Workload]] = {
     "stop": lifecycle.stop,
@@ -132,7 +132,7 @@ def _act(actor: Actor, action: str, workload_id: UUID) -> tuple[ItemState, str]:
     except (lifecycle.AlreadyEnded, lifecycle.BeingDeleted, lifecycle.NotEnded) as late:
         return ItemState.SKIPPED, str(late)[:400]
     except NotVisible:
-        return ItemState.SKIPPED, "It does not exist any more."
+        return ItemState.SKIPPED, "It no longer exists."
     except NotAllowed as refusal:
         return ItemState.REFUSED, refusal.sentence[:400]
     except InvalidSpec as refusal:

@@ -24,9 +24,9 @@ def dry_run(preview: Preview, request: SubmissionRequest) -> DryRunResult:
     """
     cluster, project = preview.cluster, preview.project
     if preview.problems or cluster is None or project is None:
-        return DryRunResult(doubts=("The cluster is asked once our own checks find nothing.",))
+        return DryRunResult(doubts=("The cluster is checked once Gangline’s own checks pass.",))
     if not acts_here(cluster):
-        return DryRunResult(doubts=(f"Only the machine of {cluster.name} itself could look.",))
+        return DryRunResult(doubts=(f"Only the machine of {cluster.name} itself can run it.",))
     try:
         driver = driver_for(cluster)
     except Unconnectable as why:

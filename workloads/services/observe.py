@@ -366,8 +366,8 @@ class _Step:
                 attempt_no=self.attempt.no,
                 kind=events.ANOMALY,
                 message=(
-                    f"Attempt {self.attempt.no} had ended, yet the cluster shows it as "
-                    f"{self.seen.state}. What had been stored stays."
+                    f"Attempt {self.attempt.no} had ended, but the cluster shows it as "
+                    f"{self.seen.state}. The stored result is kept."
                 ),
                 source_key=f"anomaly:{self.attempt.no}:{self.seen.state}",
                 at=self.now,

@@ -106,7 +106,7 @@ def delete(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
     owned = OwnedObject(ref=_ref(orphan), kind=orphan.kind)
     if not _without_row([owned]):
         _take_back(orphan)
-        raise CannotDelete(f"{orphan} belongs to a workload now. Delete that one.")
+        raise CannotDelete(f"{orphan} belongs to a workload now. Delete the workload.")
     try:
         result = driver_for(cluster).delete_object(owned)
     except Unconnectable as error:
@@ -173,7 +173,7 @@ def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | N
     known = {row.ext_uid: row for row in Orphan.objects.filter(cluster=cluster)}
     reasons = _reasons(kept)
     for one, living in zip(kept, pods, strict=True):
-        seen = _values(one, reasons.get(one.ref.workload, "Its workload is not known here."))
+        seen = _values(one, reasons.get(one.ref.workload, "Its workload is unknown here."))
         seen |= {"seen_at": now} | ({} if living is None else {"pods": living})
         uid = one.ref.ext_uid
         if (row := known.get(uid)) is None:
@@ -208,7 +208,7 @@ def _reasons(stray: Sequence[OwnedObject]) -> dict[str, str]:
     return {
         str(key): "Its workload was deleted."
         if deleted_at
-        else f"It is a copy: it bears the labels of {name}, which has an object of its own."
+        else f"It is a copy: it has the labels of {name}, which has an object of its own."
         for key, name, deleted_at in rows
     }
 
@@ -251,7 +251,7 @@ def _ref(orphan: Orphan) -> AttemptRef:
 def _why_not(result: Result) -> str:
     if isinstance(result, Busy):
         return result.reason or "The cluster is busy. Try again in a minute."
-    return getattr(result, "reason", "") or "The cluster did not say why."
+    return getattr(result, "reason", "") or "The cluster gave no reason."
 
 
 def _record(

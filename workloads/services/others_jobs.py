@@ -18,7 +18,7 @@ from workloads import refs
 
 
 class CannotSay(Exception):
-    """The cluster does not tell, or does not do it; in words why."""
+    """The cluster did not answer, or does not do it; in words why."""
 
 
 def sees(user: User, cluster: Cluster) -> bool:
@@ -71,5 +71,5 @@ def _lister(cluster: Cluster) -> ListsJobs:
     except Unconnectable as why:
         raise CannotSay(str(why)) from why
     if not isinstance(driver, ListsJobs):
-        raise CannotSay("This kind of cluster lists no jobs.")
+        raise CannotSay("This kind of cluster does not list jobs.")
     return driver

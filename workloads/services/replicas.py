@@ -12,8 +12,8 @@ from gangline.spec.frameworks import role_of
 from workloads.models import Attempt, Replica, Workload
 
 _Key = tuple[int, str, int]
-GONE = "Its pod is gone, and no other has come."
-REMOVED = "Removed with the whole, outside the dashboard."
+GONE = "Its pod is gone and was not replaced."
+REMOVED = "Removed with the workload, outside Gangline."
 
 
 class ReplicaRows:

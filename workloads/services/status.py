@@ -256,7 +256,7 @@ def _advance(project_id: int, by: int) -> int:
 def _event(workload: Workload, now: datetime) -> events.NewEvent:
     message = workload.reason or STATUSES[workload.status].meaning
     if workload.deleted_at:
-        message = "Nothing of it is left on the cluster."
+        message = "Nothing is left on the cluster."
     return events.NewEvent(
         workload=workload,
         kind=events.PHASE_CHANGED,

@@ -111,7 +111,7 @@ class RuleSet:
 class RoleRules:
     """Defaults and rules for one half of the workload, by path.
 
-    ``imposed``: the ids of data sources that every workload gets, each with its line.
+    ``imposed``: the IDs of data sources that every workload gets, each with its line.
     """
 
     defaults: Mapping[str, GivenDefault]

@@ -243,7 +243,7 @@ def conflict(spec: SpecField, rule: FieldRule) -> str:
     low, high, options = rule.minimum, rule.maximum, rule.options
     if low and high and size(spec, low.value) > size(spec, high.value):
         return (
-            f"can have no value: {low.source} asks for at least {low.value}, "
+            f"can have no value: {low.source} requires at least {low.value}, "
             f"{high.source} for at most {high.value}"
         )
     if options and not options.value:

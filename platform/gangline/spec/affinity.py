@@ -100,7 +100,7 @@ class PodAffinity(SpecModel):
         Literal["Required", "Preferred"] | None,
         Ui(
             "Topology rule",
-            help="Required: they wait until it can be so. Preferred: as far as it can.",
+            help="Required: pods wait until it is possible. Preferred: as far as possible.",
             section="compute",
             flag="topology-type",
         ),

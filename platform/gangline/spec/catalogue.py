@@ -381,7 +381,7 @@ def _string(notes: _Notes) -> dict[str, Any]:
     return {
         "kind": kind,
         "format": format_,
-        "max_length": notes.need(annotated_types.MaxLen, "a text").max_length,
+        "max_length": notes.need(annotated_types.MaxLen, "text").max_length,
         "minimum": sizes.minimum if sizes else None,
         "maximum": sizes.maximum if sizes else None,
         "units": sizes.units if sizes else (),

@@ -39,7 +39,7 @@ class Gpus(SpecModel):
         Field(gt=0, le=1),
         Ui(
             "GPU portion",
-            help="Of each device. Programs are not kept from using more.",
+            help="Of each device. Not enforced: programs can use more.",
             section="compute",
             unit="%",
             placeholder="50",
@@ -66,7 +66,7 @@ class Gpus(SpecModel):
         SizeRange("1M", "1P"),
         Ui(
             "GPU memory",
-            help="Of the device. Programs are not kept from using more.",
+            help="Of the device. Not enforced: programs can use more.",
             section="compute",
             placeholder="8000",
         ),

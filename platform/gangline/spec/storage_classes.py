@@ -76,7 +76,7 @@ class Parameter(SpecModel):
         Format("pattern", "a regular expression such as [a-z]+", _pattern_problem),
         Ui("Pattern", placeholder="[a-z]+"),
     ] = None
-    validation_error: Annotated[Prose | None, Ui("Message for what does not fit")] = None
+    validation_error: Annotated[Prose | None, Ui("Error message")] = None
     required: Annotated[bool | None, Ui("Required"), Default(False)] = None
 
     @field_validator("max_value")
@@ -115,7 +115,7 @@ class Parameter(SpecModel):
         if self.format == "number" and (wrong := self._out_of_range(text)):
             return wrong
         if self.validation_regexp and not re.fullmatch(self.validation_regexp, text):
-            words = f"a text like {self.placeholder or self.validation_regexp}"
+            words = f"text like {self.placeholder or self.validation_regexp}"
             return _breach("format", "", words, reason=f"must be {words}")
         return None
 
@@ -142,8 +142,10 @@ class Parameters(SpecModel):
         Field(max_length=16),
         Ui(
             "Parameters",
-            help="What else volumes of this class may be given. Each is an annotation of the "
-            "claim, which the provisioner reads.",
+            help=(
+                "Further options for volumes of this class. Each becomes an annotation of the "
+                "claim, which the provisioner reads."
+            ),
             section="volumes",
             item="parameter",
         ),

@@ -39,14 +39,14 @@ class Claims:
             return self.refusal(job.namespace, answer)
         found = self._get(job.namespace, name)
         if not _is_of_workload(found, ref):
-            return Refused(f"The claim {name} exists already and is not of this workload.")
+            return Refused(f"The claim {name} already exists and does not belong to this workload.")
         if _is_going(found):
-            return Busy(SOON, f"What was in volume {name} is still being removed.")
+            return Busy(SOON, f"The content of volume {name} is still being removed.")
         if job.uid in _owners(found):
             return None
         if _persistency(found) == EPHEMERAL:
             self._delete(job.namespace, found)
-            return Busy(SOON, f"What was in volume {name} is still being removed.")
+            return Busy(SOON, f"The content of volume {name} is still being removed.")
         return self._own(ref, job, found)
 
     def take_over(self, ref: AttemptRef, job: Job) -> Result | None:
@@ -106,7 +106,7 @@ class Claims:
     def _get(self, namespace: str, name: str) -> Claim:
         answer = self.client.get(CLAIMS, namespace, name)
         if answer.status == 404:
-            raise Doubt("A volume of the workload is just being removed.")
+            raise Doubt("A volume of the workload is being removed.")
         if not answer.ok:
             raise Doubt(errors.reading(answer), answer)
         return dict(answer.body)
@@ -124,7 +124,7 @@ class Claims:
         if answer.ok:
             return None
         if answer.status in (404, 409):
-            raise Doubt("A volume of the workload changed meanwhile.")
+            raise Doubt("A volume of the workload was changed at the same time.")
         return self.refusal(namespace, answer)
 
     def _delete(self, namespace: str, claim: Claim) -> None:
