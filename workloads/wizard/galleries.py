@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db.models import Q, prefetch_related_objects
 
@@ -373,7 +373,12 @@ def scopes_of(shared: Iterable[Asset | Template]) -> tuple[str, ...]:
     return tuple(sorted({one.scope.title for one in shared}))
 
 
-def uses_of(one: Asset | Template) -> dict[str, int]:
+class _Uses(TypedDict):
+    used: int
+    used_at: int
+
+
+def uses_of(one: Asset | Template) -> _Uses:
     """How often it was taken, and when last: a gallery is sorted by both."""
     at = int(one.last_used_at.timestamp()) if one.last_used_at else 0
     return {"used": one.used_count, "used_at": at}
