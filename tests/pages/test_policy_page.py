@@ -162,7 +162,9 @@ def test_what_a_policy_allows_that_was_closed_is_among_the_rules_that_hold(world
     )
     save(actor=world.actor("administrator"), scope=world.cluster.scope, text=text)
     page = page_of(world, f"/policies/{world.vision.scope_id}")
-    held = re.findall(r"<tr><td>([^<]+)</td><td>allowed</td><td>([^<]+)</td></tr>", page)
+    held = re.findall(
+        r"<tr>\s*<td>([^<]+)</td>\s*<td>allowed</td>\s*<td>([^<]+)</td>\s*</tr>", page
+    )
     assert sorted(set(held)) == [
         ("Host paths", "cluster this-machine"),
         ("IPC of the node", "cluster this-machine"),
