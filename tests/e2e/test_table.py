@@ -191,6 +191,27 @@ def test_keys_walk_and_rows_of_the_compact_table_are_40_px(page: Page) -> None:
     page.wait_for_url(re.compile("/workloads/new"))
 
 
+def test_a_page_is_fetched_when_its_link_is_pointed_at(page: Page) -> None:
+    """And then shown without being asked for once more."""
+    link = page.locator("tbody a.name").first
+    path = link.get_attribute("href") or ""
+    asked: list[str] = []
+    page.context.on(
+        "request",
+        lambda one: (
+            asked.append(one.headers.get("sec-purpose", "")) if one.url.endswith(path) else None
+        ),
+    )
+    link.hover()
+    wait_for(lambda: page.wait_for_timeout(50) or asked, what="the early fetch")
+    link.click()
+    page.wait_for_url(f"**{path}")
+    assert (
+        page.evaluate("performance.getEntriesByType('navigation')[0].deliveryType")
+        == "navigational-prefetch"
+    )
+
+
 def test_home_follows_what_changes(window: Windows, waiting: Waiting) -> None:
     page = window()
     open_followed(page, "/")
