@@ -145,7 +145,7 @@ def test_columns_views_and_the_bulk_bar(window: Windows, page: Page, waiting: Wa
     other = window()
     other.goto("/workloads")
     other.get_by_role("link", name="Views").click()
-    other.get_by_role("dialog").get_by_role("link", name="Images").click()
+    other.get_by_role("dialog").get_by_role("link", name="Images", exact=True).click()
     other.wait_for_url(re.compile("cols=image,status,"))
     boxes = page.locator("tbody").get_by_role("checkbox")
     before = boxes.nth(3).bounding_box()
