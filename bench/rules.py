@@ -107,7 +107,12 @@ def full() -> dict[str, Any]:
         "nodePools": [{"name": "default"}],
         "nodeType": "p5.48xlarge",
         "nodeAffinityRequired": [
-            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": "eu-1a, eu-1b"}
+            {
+                "name": "zone",
+                "key": "topology.kubernetes.io/zone",
+                "operator": "In",
+                "values": "eu-1a, eu-1b",
+            }
         ],
         "podAffinity.key": "topology.kubernetes.io/zone",
         "podAffinity.type": "Required",

@@ -60,6 +60,9 @@ def take(product: Product, camera: Camera) -> None:
         page.get_by_role("link", name=link, exact=True).first.click()
         page.wait_for_load_state()
         camera.take(page, name)
+        if name == "environment":
+            page.get_by_role("link", name="YAML", exact=True).click()
+            camera.take(page, "environment-yaml")
     _tests(page, camera)
     _credentials(page, camera)
     _own_credentials(product, camera)

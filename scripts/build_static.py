@@ -13,13 +13,16 @@ LAYERS = "@layer tokens, reset, base, shell, parts, pages;\n"
 
 
 def css() -> str:
-    """Layer order, tokens, reset, base, shell, then parts and pages by name; no comments."""
+    """Layer order, tokens, reset, base, shell, then parts and pages by name; no comments, no
+    indentation.
+    """
     source = STATIC / "css" / "src"
     files = [source / f"{name}.css" for name in ("tokens", "reset", "base", "shell")]
     files += sorted((source / "parts").glob("*.css"))
     files += sorted((source / "pages").glob("*.css"))
     text = LAYERS + "".join(file.read_text(encoding="utf-8") for file in files)
     text = re.sub(r"[ \t]*/\*.*?\*/\n?", "", text, flags=re.DOTALL)
+    text = re.sub(r"^[ \t]+", "", text, flags=re.MULTILINE)
     # Addresses are written as seen from css/src; the joined file sits one folder higher.
     return text.replace('url("../../', 'url("../')
 

@@ -31,11 +31,9 @@ def nodes_for(user: User, compute: Compute) -> Iterator[tuple[Cluster, int, int]
     there = [one.pk for one in clusters_of(compute.scope)]
     clusters = get("cluster").visible(user).filter(pk__in=there)
     values = compute.values
-    cores, memory, gpus = (
-        values.get(f"compute.{name}") or 0
-        for name in ("cpuCoreRequest", "cpuMemoryRequest", "gpuDevicesRequest")
-    )
-    size = quantity_bytes(memory) if memory else 0
+    cores = values.get("compute.cpuCoreRequest") or 0
+    gpus = values.get("compute.gpuDevicesRequest") or 0
+    size = quantity_bytes(values.get("compute.cpuMemoryRequest") or "0")
     fits = Q(nodes__status="Ready", nodes__cpu__gte=cores, nodes__memory__gte=size)
     counted = clusters.annotate(
         fit=Count("nodes", filter=fits & Q(nodes__gpus__gte=gpus)), count=Count("nodes")

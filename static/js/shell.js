@@ -561,8 +561,19 @@ const icon = (name, css) => {
   return svg;
 };
 
+/** Once the page shows the status that was on its way, its message is out of date. @param {HTMLElement} toast */
+const leaveWith = (toast) => {
+  const [id, status] = (toast.dataset.until ?? "").split(" ");
+  const shown = `[data-id="${id}"][data-status="${status}"], [data-query^="${id}/"][data-status="${status}"]`;
+  const timer = setInterval(() => {
+    if (document.querySelector(shown)) toast.remove();
+    if (!toast.isConnected) clearInterval(timer);
+  }, 250);
+};
+
 /** @param {Element} toast */
 const settle = (toast) => {
+  if (toast instanceof HTMLElement && toast.dataset.until) leaveWith(toast);
   toast.querySelector("details")?.addEventListener("toggle", (event) => {
     if (!(/** @type {HTMLDetailsElement} */ (event.target).open)) toast.remove();
   });

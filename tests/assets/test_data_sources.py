@@ -177,6 +177,39 @@ def test_what_was_made_is_renamed_and_not_changed(world: World, send: Any) -> No
     assert not [e for e in fixed if "name" in e.attributes]
 
 
+def test_no_claim_is_shared_by_projects_also_where_its_class_would_allow_it(
+    world: World, send: Any
+) -> None:
+    spec = {"path": "/x", "claimInfo": {"size": "1G"}}
+    refused = send("POST", "/pvc", body(world, **spec, dataSharing=True))
+    assert refused.status_code == 400
+    (problem,) = refused.json()["problems"]
+    assert (problem["path"], problem["rule"]) == ("spec.dataSharing", "options")
+    assert "NFS" in problem["message"]
+    assert send("POST", "/pvc", body(world, **spec, dataSharing=False)).status_code == 202
+
+
+def test_a_claim_tells_what_became_of_it_newest_first(world: World, send: Any) -> None:
+    """`/history` has the entries of the pane *History* on its page."""
+    spec = {"path": "/x", "claimInfo": {"size": "1G"}}
+    made = send("POST", "/pvc", body(world, **spec)).json()["meta"]["id"]
+    assert send("PUT", f"/pvc/{made}", {"meta": {"name": "renamed"}}).status_code == 202
+    records = send("GET", f"/pvc/{made}/history").json()["records"]
+    told = [(r["meta"]["type"], r["spec"]["phaseUpdate"]) for r in records]
+    by = {"phaseMessage": "By administrator"}
+    assert told == [
+        ("PhaseUpdate", {"phase": "Updated", **by}),
+        ("PhaseUpdate", {"phase": "Created", **by}),
+    ]
+    times = [r["meta"]["creationTimestamp"] for r in records]
+    assert times == sorted(times, reverse=True)
+    second = send("GET", f"/pvc/{made}/history?offset=1&limit=1").json()
+    assert second["records"] == records[1:]
+    page = Page(world.client("administrator").get(f"/data-sources/pvc/{made}").content.decode())
+    shown = [one.text for one in page.elements if one.tag == "li" and "PVC" in one.text]
+    assert [words.partition(" ")[0] for words in shown] == ["Edit", "Create"]
+
+
 def test_what_a_policy_imposes_is_not_deleted(world: World, send: Any) -> None:
     made = send("POST", "/git", body(world, repository="https://git.example/a", path="/a"))
     key = made.json()["meta"]["id"]

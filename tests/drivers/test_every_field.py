@@ -120,8 +120,8 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
     "compute.gpuPortionRequest": (0.25, 0.5),
     "compute.gpuPortionLimit": (0.25, 0.5),
     "nodeAffinityRequired": (
-        [{"key": "rack", "operator": "Gt", "values": "1"}],
-        [{"key": "rack", "operator": "Gt", "values": "2"}],
+        [{"name": "a", "key": "rack", "operator": "Gt", "values": "1"}],
+        [{"name": "a", "key": "rack", "operator": "Gt", "values": "2"}],
     ),
     "storage.emptyDirVolume": ([{"name": "a", "path": "/1"}], [{"name": "a", "path": "/2"}]),
     **{

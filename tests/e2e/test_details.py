@@ -127,6 +127,7 @@ def test_only_what_changes_is_touched(
     expect(page.get_by_test_id("toast")).to_contain_text("touched is being stopped.")
     page.wait_for_url(f"**/workloads/{found}/pods")
     expect(title).to_contain_text("Stopped by researcher.", timeout=20_000)
+    expect(page.get_by_test_id("toast")).to_have_count(0, timeout=2_000)
     # What still fades goes on and does not begin anew.
     expect(page.locator("[data-changed]")).to_have_count(0)
     page.evaluate(REMEMBER)

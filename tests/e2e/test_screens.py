@@ -177,6 +177,25 @@ def test_places(window: Windows) -> None:
     expect(page.get_by_test_id("toast")).to_contain_text("revoked")
 
 
+@pytest.mark.thorough
+def test_the_organisation(window: Windows) -> None:
+    page = window(user=ADMINISTRATOR)
+    for address in (
+        "/access-check?user=researcher", "/account", "/roles/new", "/roles/built-in/viewer",
+        "/users", "/groups", "/departments", "/views",
+    ):  # fmt: skip
+        page.goto(address)
+        assert_screen(page, address)
+    for name in ("departments", "projects", "users"):
+        page.goto(f"/{name}")
+        page.locator("tbody a.name").first.click()
+        page.wait_for_url(re.compile(f"/{name}/[^/]+$"))
+        assert_screen(page, f"one of the {name}")
+        for tab in page.get_by_role("main").get_by_role("tab").all()[1:]:
+            page.goto(tab.get_attribute("href") or "")
+            assert_screen(page, f"{name}, {page.url.rpartition('/')[2]}")
+
+
 def test_policies(window: Windows) -> None:
     page = window(user=ADMINISTRATOR)
     page.goto("/policies")

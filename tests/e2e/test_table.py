@@ -161,6 +161,49 @@ def test_columns_views_and_the_bulk_bar(window: Windows, page: Page, waiting: Wa
     waiting.toggle(changed)
 
 
+def test_keys_walk_and_rows_of_the_compact_table_are_40_px(page: Page) -> None:
+    page.goto("/workloads?sort=name&density=compact")
+    heights = page.locator("tbody tr").evaluate_all("rows => rows.map((one) => one.offsetHeight)")
+    assert len(heights) == ROWS + 1  # and the one that holds the machine
+    assert set(heights) == {40}
+    links = page.locator("tbody a.name")
+    page.keyboard.press("j")
+    expect(links.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    expect(links.nth(1)).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    expect(page.locator("tbody").get_by_role("checkbox").nth(1)).to_be_checked()
+    page.keyboard.press("k")
+    expect(links.nth(0)).to_be_focused()
+    page.keyboard.press("/")
+    search = page.get_by_label("Search workloads")
+    expect(search).to_be_focused()
+    search.press_sequentially("jx")
+    expect(search).to_have_value("jx")
+    search.fill("")
+    search.blur()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("n")
+    page.wait_for_url(re.compile("/workloads/new"))
+
+
+def test_home_follows_what_changes(window: Windows, waiting: Waiting) -> None:
+    page = window()
+    open_followed(page, "/")
+    page.evaluate("window.kept = true")
+    count = page.get_by_role("link", name=re.compile(r"^\d+ waiting$"))
+    before = int(count.inner_text().split()[0])
+    step = -1 if waiting.toggle(waiting.ids[-1]) == "Stopped" else 1
+    expect(count).to_have_text(f"{before + step} waiting")
+    waiting.toggle(waiting.ids[-1])
+    expect(count).to_have_text(f"{before} waiting")
+    assert page.evaluate("window.kept"), "the page was loaded anew"
+
+
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 def test_titles_and_menus_stay_in_view(page: Page, waiting: Waiting, width: int) -> None:
     """And a name is written as it was typed: no ``×`` for an ``x`` between digits."""

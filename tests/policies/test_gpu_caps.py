@@ -141,9 +141,14 @@ def test_a_workload_has_no_more_gpus_in_all_than_every_scope_allows(
     values: dict[str, Any], total: str
 ) -> None:
     """Security row 14: GPUs × pods, with the master."""
-    text = "rules: {compute: {gpuDevicesRequest: {maxTotal: %d, message: Ask us.}}}"
-    layers = [Layer("department", "research", parse(text % 64))]
-    layers.append(Layer("project", "vision", parse(text % 128)))
+    text = "rules: {HALF: {compute: {gpuDevicesRequest: {maxTotal: MOST, message: Ask us.}}}}"
+    layers = [
+        Layer(kind, name, parse(text.replace("HALF", half).replace("MOST", most)))
+        for kind, name, half, most in (
+            ("department", "research", "master", "64"),
+            ("project", "vision", "worker", "128"),
+        )
+    ]
     given = {f"worker.{path}": Value(value) for path, value in values.items()}
     policy = effective_policy(layers)
     found = resolve(Request(framework="PyTorch", given=given), policy).problems

@@ -6,11 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 from unittest.mock import patch
-from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -24,14 +22,11 @@ from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
 from gangline.db.versioned import Versioned
 from gangline.forms.fields import dom_id
-from gangline.lib import yaml_text
 from gangline.lib.problems import Refused
 from gangline.resources import services
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
-from gangline.tables.filters import Kind
-from tests.support.forms import Page
 from tests.support.world import World
 
 from .sample import Sample
@@ -249,50 +244,13 @@ def a_form_makes_one(c: Context) -> None:
     assert 'name="_go"' not in html.partition("<button")[2].partition(">")[0]
     before = c.count()
     answer = client.post(new, c.sample.form(c.world, "typed-one"))
-    assert answer.status_code == (200 if c.sample.shows_secret else 302), _errors(answer)
+    assert answer.status_code == (200 if c.sample.shows_secret else 302), errors_of(answer)
     assert c.count() == before + 1
     if c.sample.name_field:
         again = client.post(new, c.sample.form(c.world, "typed-one"))
         assert again.status_code == 422
         assert f'id="f-{c.sample.name_field}-e"' in again.content.decode()
         assert c.count() == before + 1
-
-
-@check(lambda r, s: "" if r.can_copy else "it is not copied")
-def a_copy_is_alike(c: Context) -> None:
-    """Its form holds what the object does; what is secret or chosen once more is typed anew."""
-    assert c.sample.form
-    made, client = c.sample.make(c.world, "first"), c.page("administrator")
-    url = c.resource.url(made, "copy")
-    assert f'href="{url}"' in client.get(c.resource.url(made)).content.decode()
-    posted: dict[str, Any] = {}
-    for field, text in Page(client.get(url).content.decode()).fields(aria_label=c.resource.label):
-        posted.setdefault(field, []).append(text)
-    assert posted[c.sample.name_field] == ["first-copy"]
-    typed = c.sample.form(c.world, "first-copy")
-    anew = {field: text for field, text in typed.items() if field in c.sample.copied_anew}
-    assert not [field for field in anew if any(posted.get(field, ()))]
-    answer = client.post(url, {**posted, **anew})
-    assert answer.status_code == 302, _errors(answer)
-    copied = c.resource.model._default_manager.exclude(pk=made.pk).order_by("created_at").last()
-    told = [c.resource.snapshot(_again(one)) for one in (made, copied)]
-    differs = {name for name in told[0] if not _holds(told[1][name], told[0][name])}
-    assert differs - c.resource.secret == {c.sample.name_field, *c.sample.differs_in_copy}, told
-
-
-@check(lambda r, s: "" if r.shows_yaml else "its page has no YAML")
-def yaml_makes_one_alike(c: Context) -> None:
-    """The YAML of its page is a body that the API takes."""
-    made, client = c.sample.make(c.world, "first"), c.page("administrator")
-    page = Page(client.get(f"{c.resource.url(made)}/yaml").content.decode())
-    body = yaml_text.read(page.one(aria_label="YAML").raw).data
-    body.get("meta", body)["name"] = "second"
-    answer = c.api("administrator", "POST", "", body)
-    assert answer.status_code < 300, answer.content
-    again = c.resource.model._default_manager.get(name="second")
-    told = [c.resource.snapshot(_again(one)) for one in (made, again)]
-    told[1] |= {name: told[0][name] for name in (c.sample.name_field, *c.sample.differs_as_yaml)}
-    assert told[0] == told[1]
 
 
 @check(_no_form)
@@ -359,7 +317,7 @@ def texts_can_be_read(c: Context) -> None:
         assert (problem.code, problem.path) == ("characters", "description"), hidden
     fit = "نموذج, می\u200cخواهم, דגם, 👩\u200d🔬\nSecond line"
     services.update(c.resource, actor=None, obj=made, values={"description": fit})
-    assert _again(made).description == fit
+    assert stored_now(made).description == fit
 
 
 @check(lambda r, s: _no_edit(r, s) or _no_form(r, s))
@@ -372,12 +330,12 @@ def two_tabs(c: Context) -> None:
     field, text = next(iter(c.sample.edit.items()))
     shown = _shown(page)
     assert client.post(url, {**shown, field: text}).status_code == 302
-    stored = c.resource.snapshot(_again(made))
+    stored = c.resource.snapshot(stored_now(made))
     late = client.post(url, {**shown, field: text, **_another(c.sample.edit)})
     assert late.status_code == 409, late.status_code
     assert len(late.context["differences"]) == 1
-    assert c.resource.snapshot(_again(made)) == stored
-    version = _again(made).version
+    assert c.resource.snapshot(stored_now(made)) == stored
+    version = stored_now(made).version
     again = client.post(url, {**shown, field: text, **_another(c.sample.edit), "version": version})
     assert again.status_code == 302
     if c.resource.wire and c.sample.body_edit:
@@ -413,7 +371,7 @@ def audit(c: Context) -> None:
         assert entry.detail
     if "delete" in c.resource.verbs:
         posted = {"name": c.resource.name_of(made)}
-        answer = client.post(c.resource.url(_again(made), "delete"), posted)
+        answer = client.post(c.resource.url(stored_now(made), "delete"), posted)
         assert answer.status_code == 302, answer.status_code
         (entry,) = AuditEntry.objects.filter(action=f"{c.resource.key}.delete", **where)
         assert (entry.actor, entry.object_id) == (who, c.resource.id_of(made))
@@ -442,65 +400,6 @@ def asked_lists(c: Context) -> None:
         "?offset=-1",
     ):
         assert c.api("administrator", "GET", query).status_code == 400, query
-
-
-@check()
-def what_is_searched_is_found(c: Context) -> None:
-    """Page and API show what has the words, and leave out what has not; so does each filter."""
-    found, other = c.sample.make(c.world, "kestrel"), c.sample.make(c.world, "osprey")
-    name = c.resource.name_of(found)
-    words = "kestrel" if "kestrel" in name else name
-    for text, expected in ((words, True), (f"{words} no-such-word", False)):
-        page = c.page("administrator").get(c.resource.list_url(), {"q": text})
-        shown = {c.resource.id_of(row) for row in page.context["page"].found.rows}
-        assert (c.resource.id_of(found) in shown) == expected, text
-        assert c.resource.id_of(other) not in shown, text
-        if c.resource.wire:
-            assert len(c.api_rows(f"?search={quote(text)}")) == len(shown), text
-    rows = c.resource.rows(c.world.people["administrator"])
-    for one in c.resource.table.filters if c.resource.wire else ():
-        if not one.wire or one.wire_where or not one.column:
-            continue
-        value = rows.filter(pk=found.pk).values_list(one.column, flat=True).first()
-        text = value.isoformat() if isinstance(value, datetime) else str(value)
-        if value in (None, "") or "," in text:
-            continue
-        count = rows.filter(**{one.column: value}).count()
-        alike = c.api_rows(f"?filterBy={quote(f'{one.wire}=={text}')}")
-        assert len(alike) == count, (one.wire, text)
-        if one.kind in (Kind.TEXT, Kind.CHOICE):
-            unlike = c.api_rows(f"?filterBy={quote(f'{one.wire}!={text}')}")
-            assert len(unlike) == rows.exclude(**{one.column: value}).count(), (one.wire, text)
-
-
-@check()
-def list_pages(c: Context) -> None:
-    """Every order, filter and page of the list; what it cannot read does no harm."""
-    page = c.page("administrator")
-    assert page.get(c.resource.list_url(), {"q": "no such thing"}).status_code == 200
-    with NOT_DRAWN:
-        _every_order_and_page(c, page)
-
-
-def _every_order_and_page(c: Context, page: Client) -> None:
-    table = c.resource.table
-    for sort in table.sorts():
-        for sign in ("", "-"):
-            answer = page.get(c.resource.list_url(), {"sort": f"{sign}{sort}", "q": "listed"})
-            assert answer.status_code == 200
-    for one in table.filters:
-        for name in one.fields:
-            assert page.get(c.resource.list_url(), {name: "no such"}).status_code == 200, name
-    short = page.get(c.resource.list_url(), {"size": "25", "sort": "x", "cols": "x"})
-    assert short.status_code == 200
-    for number in range(26 - c.count()):
-        c.sample.make(c.world, f"more-{number}")
-    for sort in table.sorts():
-        first_page = page.get(c.resource.list_url(), {"size": "25", "sort": sort})
-        rest = page.get(first_page.context["page"].next_url)
-        assert rest.context["page"].found.first == 26, sort
-    bad = page.get(c.resource.list_url(), {"after": "bm8"})
-    assert bad.status_code == 302
 
 
 @check()
@@ -577,7 +476,7 @@ def in_use(c: Context) -> None:
         answer = c.api("administrator", "DELETE", f"/{c.resource.id_of(made)}")
         assert answer.status_code == c.resource.wire.in_use
         assert name in answer.json()["details"]
-    assert _again(made).pk == made.pk
+    assert stored_now(made).pk == made.pk
 
 
 def _csv(answer: Any) -> list[list[str]]:
@@ -585,17 +484,8 @@ def _csv(answer: Any) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def _again(obj: Any) -> Any:
+def stored_now(obj: Any) -> Any:
     return type(obj)._default_manager.get(pk=obj.pk)
-
-
-def _holds(whole: Any, part: Any) -> bool:
-    """Whether ``whole`` says what ``part`` does, and perhaps what else is so unless said."""
-    if isinstance(whole, dict) and isinstance(part, dict):
-        return all(name in whole and _holds(whole[name], part[name]) for name in part)
-    if isinstance(whole, list) and isinstance(part, list):
-        return len(whole) == len(part) and all(map(_holds, whole, part))
-    return bool(whole == part)
 
 
 def _another(edit: Any) -> dict[str, str]:
@@ -622,5 +512,5 @@ def _shown(page: Any) -> dict[str, str]:
     return found
 
 
-def _errors(answer: Any) -> Any:
+def errors_of(answer: Any) -> Any:
     return answer.context["form"].errors if answer.context else answer.status_code

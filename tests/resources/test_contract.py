@@ -11,6 +11,7 @@ import pytest
 from gangline.resources.registry import get, resources
 from tests.support.world import World
 
+from . import contract_copies, contract_lists  # noqa: F401  register their checks
 from .contract import CHECKS, Context, why_not
 from .samples import SAMPLES
 

@@ -140,6 +140,7 @@ NUMBERS = [
         19, "security.runAsUid",
         (-1, None), (2**32, None), ("root", None), (True, None), (1.5, None),
     ),
+    *_values(19, "worker", "security.uidGidSource", "fromIdpToken", "root"),
     *_numbers(19, "security.runAsGid", (-1, None), (2**32, None), ("root", None)),
     *_numbers(19, "security.supplementalGroups", ("a", None), ("1,,2", None), ("-1", None)),
     *(

@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from gangline.drivers.kubernetes import placement
+from gangline.spec.affinity import NodeRequirement
+from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
 from gangline.spec.values import validate
 from gangline.spec.workload import WorkerSpec
@@ -12,7 +15,9 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 def problems(**item: Any) -> list[Problem]:
-    return validate(WorkerSpec, Role.WORKER, {"nodeAffinityRequired": [{"key": ZONE} | item]})
+    return validate(
+        WorkerSpec, Role.WORKER, {"nodeAffinityRequired": [{"name": "a", "key": ZONE} | item]}
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,68 @@ def test_an_operator_that_is_none_is_told_alone() -> None:
     assert (problem.path, problem.rule) == ("nodeAffinityRequired.0.operator", "options")
 
 
-def test_a_label_has_one_requirement() -> None:
-    twice = [{"key": ZONE, "operator": "Exists"}, {"key": ZONE, "operator": "In", "values": "a"}]
-    (problem,) = validate(WorkerSpec, Role.WORKER, {"nodeAffinityRequired": twice})
-    assert (problem.path, problem.rule) == ("nodeAffinityRequired.1.key", "unique")
+TERMS: dict[str, list[dict[str, Any]]] = {
+    "nodeSelectorTerms": [
+        {
+            "matchExpressions": [
+                {"key": "gpus", "operator": "Gt", "values": ["4"]},
+                {"key": "gpus", "operator": "Lt", "values": ["9"]},
+            ]
+        },
+        {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["eu-1a", "eu-1b"]}]},
+        {"matchExpressions": [{"key": "spare", "operator": "Exists"}]},
+    ]
+}
+"""As Kubernetes and the contract have it: one term is enough, of which every expression holds."""
+FIELD = catalogue(WorkerSpec)["nodeAffinityRequired"]
+
+
+def test_terms_of_kubernetes_are_taken_shown_and_sent_as_they_are() -> None:
+    items = FIELD.canonical(TERMS)
+    assert [(one["name"], one["term"]) for one in items] == [
+        ("gpus", 1), ("gpus-2", 1), ("topology.kubernetes.io-zone", 2), ("spare", 3),
+    ]  # fmt: skip
+    assert FIELD.canonical(items) == items
+    assert validate(WorkerSpec, Role.WORKER, {"nodeAffinityRequired": items}) == []
+    assert FIELD.reads
+    assert FIELD.reads.show
+    assert FIELD.reads.show(items) == TERMS
+    sent = placement.alternatives([NodeRequirement.model_validate(one) for one in items])
+    terms = [one["matchExpressions"] for one in TERMS["nodeSelectorTerms"]]
+    assert sent == terms
+
+
+def test_each_pool_has_each_term() -> None:
+    pools = {"a": ("pool", "a"), "b": ("pool", "b")}
+    made = placement.affinity(
+        placement.node_type("dgx", "type"), [[{"key": "x"}], [{"key": "y"}]], ("a", "b"), pools
+    )["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    told = [[one["key"] for one in term["matchExpressions"]] for term in made]
+    assert told == [["type", key, "pool"] for key in ("x", "y")] * 2
+    assert [term["matchExpressions"][2]["values"] for term in made] == [["a"]] * 2 + [["b"]] * 2
+
+
+def test_a_single_term_needs_no_number() -> None:
+    one = {"nodeSelectorTerms": TERMS["nodeSelectorTerms"][:1]}
+    assert all("term" not in item for item in FIELD.canonical(one))
+    assert FIELD.reads
+    assert FIELD.reads.show
+    assert FIELD.reads.show(FIELD.canonical(one)) == one
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"nodeSelectorTerms": []},
+        {"nodeSelectorTerms": [{}]},
+        {"nodeSelectorTerms": [{"matchExpressions": []}]},
+        {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}]},
+        {"nodeSelectorTerms": [{"matchExpressions": [1]}]},
+        {"nodeSelectorTerms": TERMS["nodeSelectorTerms"][:1] * 17},
+        {"required": True},
+    ],
+)
+def test_what_is_no_term_is_refused(shape: Any) -> None:
+    found = validate(WorkerSpec, Role.WORKER, {"nodeAffinityRequired": FIELD.canonical(shape)})
+    assert found
+    assert all(problem.path.startswith("nodeAffinityRequired") for problem in found)

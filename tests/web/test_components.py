@@ -272,3 +272,10 @@ def test_a_quota_bar_marks_the_quota_below_the_limit_and_paints_what_is_over_it(
     assert "over" not in within
     assert "mark" not in within
     assert 'class="over" x="0.00" width="100.00"' in components.quota_bar(2, 0, None, "GPUs")
+
+
+def test_an_option_of_a_command_stays_whole() -> None:
+    drawn = draw("{{ text|command_line }}", text=f"python a-b.py  --epochs 4000 -x {EVIL}")
+    assert EVIL not in drawn
+    assert '<code>python a-b.py  <span class="option">--epochs</span> 4000' in drawn
+    assert drawn.count("option") == 2

@@ -8,6 +8,7 @@ from gangline.policies.services import save as save_policy
 from tests.support.forms import Filler
 from tests.support.world import IMAGE, World
 from workloads.models import Draft, Workload
+from workloads.wizard.pages import StepLink
 
 
 def test_the_new_address_writes_nothing_and_keeps_the_query(filler: Filler) -> None:
@@ -283,3 +284,31 @@ def test_what_both_halves_lack_is_told_by_half(filler: Filler) -> None:
     told = [e.text for e in page.elements if e.tag == "a" and "Image" in e.text]
     assert any(text.startswith("Workers: Image") for text in told)
     assert any(text.startswith("Master: Image") for text in told)
+
+
+@pytest.mark.parametrize(
+    ("step", "wrong"),
+    [
+        ("setup", {"workload.name": "Bad Name"}),
+        ("workers", {"worker.image": ""}),
+        ("workers", {"worker.numWorkers": "-1"}),
+        ("workers", {"worker.compute.cpuMemoryRequest": "much"}),
+    ],
+)
+def test_a_step_with_a_problem_is_never_done(
+    filler: Filler, step: str, wrong: dict[str, str]
+) -> None:
+    """Wherever one stands, and however often it was visited; Review is not done either."""
+    filler.fill()
+    filler.post("master")
+    assert all(one.is_done for one in _steps(filler, "review") if one.value != "review")
+    filler.post(step, wrong)
+    for here in ("setup", "workers", "master", "review"):
+        done = {one.value for one in _steps(filler, here) if one.is_done}
+        assert not {step, "review"} & done, here
+    (told,) = [one for one in _steps(filler, "review") if one.value == step]
+    assert told.problems == 1
+
+
+def _steps(filler: Filler, here: str) -> list[StepLink]:
+    return list(filler.get(here).response.context["steps"])

@@ -64,14 +64,15 @@ def test_requirements_of_nodes_are_sent_and_shown(ready: Filler, everywhere: Non
     ready.post("workers", go=f"add:{NODES}")
     page = ready.get("workers").page
     row = [value for name, value in page.fields() if name == f"{NODES}~rows" and value][-1]
-    typed = {"key": ZONE, "operator": "In", "values": "a, b"}
+    typed = {"term": "2", "key": ZONE, "operator": "In", "values": "a, b"}
     ready.post("workers", {f"{NODES}~{row}.{name}": text for name, text in typed.items()})
     assert "In a, b" in ready.get("review").page.html
     ready.post("review", go="create")
     workload = Workload.objects.get()
-    assert workload.given[NODES]["value"] == [typed]
+    (kept,) = workload.given[NODES]["value"]
+    assert kept == {**typed, "term": 2, "name": "topology.kubernetes.io-zone"}
     spec = ready.client.get(f"/workloads/{workload.pk}/spec").content.decode()
-    assert f"{ZONE}: In a, b" in spec
+    assert f"{ZONE} In a, b" in spec
 
 
 def test_parts_of_gpus_are_added_up(ready: Filler, everywhere: None) -> None:

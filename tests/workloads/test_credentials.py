@@ -151,7 +151,9 @@ def on_kubernetes(world: World, loopback_admitted: None) -> None:
 
 
 def of_image(world: World, image: str, *logins: str) -> Any:
-    named = {"imagePullSecrets": [{"name": one} for one in logins]} if logins else {}
+    named: dict[str, Any] = (
+        {"imagePullSecrets": [{"name": one} for one in logins]} if logins else {}
+    )
     return Client().post(
         "/api/v1/workloads/distributed",
         world.spec_body(image=image, **named),

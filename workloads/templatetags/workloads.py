@@ -176,5 +176,5 @@ def _drawn(value: SpecValue) -> SafeString | str:
         items = ((_item(value.field, item),) for item in found)
         return format_html_join("", "<code>{}</code><br>", items)
     if value.field.kind in (Kind.STRING, Kind.COMMAND):
-        return format_html("<code>{}</code>", found)
+        return components.command_line(str(found))
     return readable(value.field, found)

@@ -45,6 +45,8 @@ class Verb:
     only: str = ""
     """Why it is nothing for the rest of those that were chosen."""
     is_harmful: bool = False
+    until: str = ""
+    """The status with which what was done is over, and its message goes."""
 
     def text(self, is_several: bool) -> str:
         days = value_of(DELETED_DAYS)
@@ -66,6 +68,7 @@ VERBS: Mapping[str, Verb] = {
         "Stop",
         "Only what waits or runs can be stopped.",
         is_harmful=True,
+        until="Stopped",
     ),
     "resume": Verb(
         lifecycle.resume,
@@ -138,7 +141,7 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     if _one(request, actor, verb, workload):
-        messages.success(request, verb.done.format(workload.name))
+        _tell(request, verb, workload)
     # What is being deleted has no page to go back to.
     is_leaving = action == "delete" and str(workload_id) in back
     return redirect("workload-list" if is_leaving else back)
@@ -190,10 +193,15 @@ def act_on_checked(request: HttpRequest) -> HttpResponse:
         if _one(request, actor, verb, workload):
             done.append(workload)
     if len(done) == 1:
-        messages.success(request, verb.done.format(done[0].name))
+        _tell(request, verb, done[0])
     elif done:
         messages.success(request, verb.done_to_several.format(f"{len(done)} workloads"))
     return redirect(back)
+
+
+def _tell(request: HttpRequest, verb: Verb, workload: Workload) -> None:
+    until = f"{workload.pk} {verb.until}" if verb.until else ""
+    messages.success(request, verb.done.format(workload.name), extra_tags=until)
 
 
 def crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:

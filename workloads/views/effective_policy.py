@@ -33,6 +33,7 @@ from workloads.models import Workload
 from workloads.services import bodies
 
 MOST_WORKLOADS = 20
+_ORDER = {str(kind): place for place, kind in enumerate(EDITABLE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def page(request: HttpRequest, scope_id: int) -> HttpResponse:
     rows = [one for one in _rows(policy) if _fits(one, search, only=only)]
     context = {
         "scope": scope,
-        "scopes": sorted(_scopes(user), key=lambda one: (list(EDITABLE).index(one.kind), one.name)),
+        "scopes": sorted(_scopes(user), key=lambda one: (_ORDER[one.kind], one.name)),
         "rows": rows,
         "restricted": only,
         "q": search,

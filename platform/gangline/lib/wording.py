@@ -152,7 +152,7 @@ _RULES = {
     "options:several": "must be one of the {count} allowed values",
     "registries": "must come from {accepted}",
     "digestRequired": "must have a digest, as in name@sha256:…",
-    "maxTotal": "makes {total} GPUs in all pods together, of which a workload may have {most}",
+    "maxTotal": "comes to {total} GPUs in all pods together; a workload may have {most}",
 }
 _CLUSTER = {
     "cluster:asset": "{asset} cannot be used. {why}",
@@ -345,8 +345,8 @@ _PEOPLE = {
     "options:grant": "is not a grant type",
     "options:no_idp": "needs an identity provider, and none is set up",
     "options:sharing": (
-        "must be false: each project has a claim of its own. A data volume lets other projects "
-        "read what one of them holds"
+        "must be false: a claim is of one namespace, so each project has one of its own. To share "
+        "data, make an NFS or S3 data source, or on this machine a data volume"
     ),
     "way": "is no way to reach a cluster",
     "options:stays": "must be {accepted}: the claim stays with its project",

@@ -26,7 +26,7 @@ from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
 
 from . import gpu_caps
-from .document import fields_of
+from .document import HALVES, fields_of
 from .effective import EffectivePolicy
 from .lists import overlaid
 from .role_resolver import FRAMEWORK, Notice, RoleResolver
@@ -114,7 +114,8 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
                 *_unknown(request, halves)]  # fmt: skip
     gang = framework_of(worker.framework).gang(configuration)
     plain = {half.role: {p: v.value for p, v in half.values.items()} for half in halves}
-    problems += gpu_caps.in_all(gang, plain, policy.rule(Role.WORKER, DEVICES))
+    rules = [policy.rule(role, DEVICES) for role in HALVES]
+    problems += gpu_caps.in_all(gang, plain, worker.every_field[DEVICES], rules)
     effective: dict[str, Value] = {}
     for half in halves:
         problems += half.told()

@@ -61,12 +61,18 @@ def breaches(
 
 
 def in_all(
-    gang: Sequence[GangRole], halves: Mapping[Role, Mapping[str, Any]], rule: FieldRule
+    gang: Sequence[GangRole],
+    halves: Mapping[Role, Mapping[str, Any]],
+    field: SpecField,
+    rules: Sequence[FieldRule],
 ) -> Iterator[Problem]:
     """What all pods of a workload have beyond the most that it may have together.
 
-    ``halves``: their values by path. An elastic workload counts as large as it may grow.
+    ``halves``: their values by path; ``rules``: of GPU devices, said for whichever half. An elastic
+    workload counts as large as it may grow.
     """
+    ruled = [rule for rule in rules if rule.total is not None]
+    rule = min(ruled, key=lambda one: one.total.value if one.total else 0, default=FieldRule())
     workers = halves[Role.WORKER]
     grown = {"numWorkers": workers.get("maxReplicas") or workers.get("numWorkers")}
     found = added(
@@ -83,7 +89,7 @@ def in_all(
             value=workers.get(DEVICES),
             accepted=f"at most {rule.total.value} in all pods together",
             source=rule.total.source,
-            label="GPU devices",
+            label=field.label,
             hint=rule.messages.get(rule.total.source, ""),
         )
 

@@ -66,7 +66,7 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     @classmethod
     def copy_of(cls, obj: Any) -> dict[str, Any]:
         """Initial values of the form that makes a copy of ``obj``."""
-        found = model_to_dict(obj, fields=(*cls._meta.fields, *cls.copied))
+        found = model_to_dict(obj, fields=[*(cls._meta.fields or ()), *cls.copied])
         return {**found, "name": f"{obj.name}-copy"}
 
     @property

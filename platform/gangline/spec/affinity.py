@@ -6,10 +6,11 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from .base import SpecModel, Ui, When, refused
-from .placement import QualifiedKey
+from .placement import ItemName, QualifiedKey
+from .shapes import MOST_TERMS, name_may_be_left_out
 from .types import Format
 
 REQUIRED, PREFERRED = "Required", "Preferred"
@@ -39,12 +40,23 @@ LabelValues = Annotated[
 
 
 class NodeRequirement(SpecModel):
-    """What the labels of a node must fulfil; of several requirements, every one holds.
+    """What the labels of a node must fulfil: every requirement of at least one ``term`` holds.
 
-    ``values`` are separated by commas. Terms of which only one need hold, and two requirements for
-    one label, are not offered.
+    ``values`` are separated by commas. Without a term it belongs to the first.
     """
 
+    model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
+
+    name: Annotated[ItemName, Ui("Name", placeholder="Name (from the label)")]
+    term: Annotated[
+        int | None,
+        Field(ge=1, le=MOST_TERMS),
+        Ui(
+            "Alternative",
+            help="Nodes fulfil all requirements of one alternative. Empty: the first.",
+            placeholder="Alternative: 1",
+        ),
+    ] = None
     key: Annotated[QualifiedKey, Ui("Label", placeholder="Label: disk/type")]
     operator: Annotated[
         Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], Ui("Operator")

@@ -261,16 +261,16 @@ class ReplicaSpec(SpecModel):
     ] = None
     node_affinity_required: Annotated[
         list[NodeRequirement] | None,
-        Field(max_length=16),
+        Field(max_length=64),
         Ui(
             "Node affinity",
-            help="Only nodes whose labels fulfil every requirement.",
+            help="Only nodes whose labels fulfil every requirement of one alternative.",
             section="compute",
             flag="node-affinity",
             item="requirement",
         ),
-        ItemKey("key"),
-        Reads(node_requirements, node_affinity, node_affinity_schema(16)),
+        ItemKey("name"),
+        Reads(node_requirements, node_affinity, node_affinity_schema(64)),
     ] = None
     pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[

@@ -6,9 +6,9 @@ https://kubernetes.io/docs/tasks/configure-pod-container/security-context/
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from .base import ItemKey, Reads, Restricted, SpecModel, Ui, Voluntary, When
+from .base import ItemKey, Reads, Restricted, SpecModel, Ui, Voluntary, When, refused
 from .shapes import from_names, names_schema, to_names
 from .types import Format
 
@@ -80,6 +80,18 @@ class Security(SpecModel):
             custom="Custom",
         ),
     ] = None
+
+    @field_validator("uid_gid_source", mode="before")
+    @classmethod
+    def _known_here(cls, value: object) -> object:
+        if value == "fromIdpToken":
+            raise refused(
+                "cannot be fromIdpToken: sign-in with a company account brings no numbers of users "
+                "and groups",
+                f"{FROM_IMAGE}, or {CUSTOM} with the numbers",
+            )
+        return value
+
     run_as_uid: Annotated[
         int | None,
         Field(ge=0, le=_LARGEST_ID),

@@ -13,12 +13,14 @@ PAIRS = "addedAttrValues"
 _KEY = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PLAIN = " !\"#$&'()*+-./:;<=>?@[\\]^_`{|}~"
 """What of a value stands for itself: all of ASCII but commas, percent signs and controls."""
+MOST_TERMS = 16
+"""Alternatives among the requirements of nodes."""
 _CUSTOM = {"url": "customUrl", "external": "customExternalPort"}
 
 
 def named_tolerations(value: Any) -> Any:
     """A toleration without a name takes one from its key; Equals is another word for Equal."""
-    items = _named(value, "key", lambda key: re.sub(r"[^-._A-Za-z0-9]", "-", key)[:60])
+    items = _named(value, "key", _name_of_key)
     if not isinstance(items, list):
         return items
     return [
@@ -184,14 +186,22 @@ def to_names(value: Any) -> Any:
 
 
 def node_requirements(value: Any) -> Any:
-    """Kubernetes' own shape as requirements, where it has one term: of several, one would do."""
-    terms = value.get("nodeSelectorTerms") if isinstance(value, dict) else None
-    if not isinstance(terms, list) or len(terms) != 1 or not isinstance(terms[0], dict):
+    """Kubernetes' own shape as requirements, each of one of its terms; with a name for each."""
+    if not isinstance(value, dict):
+        return _named(value, "key", _name_of_key)
+    terms = value.get("nodeSelectorTerms")
+    if value.keys() != {"nodeSelectorTerms"} or not isinstance(terms, list) or not terms:
         return value
-    listed = terms[0].get("matchExpressions")
-    if terms[0].keys() != {"matchExpressions"} or not isinstance(listed, list):
-        return value
-    return [_requirement(one) if isinstance(one, dict) else one for one in listed]
+    found = []
+    for number, term in enumerate(terms, start=1):
+        listed = term.get("matchExpressions") if isinstance(term, dict) else None
+        if not isinstance(listed, list) or not listed or len(term) > 1:
+            return value  # of nothing, and of fields of nodes, the spec knows nothing
+        of_term = {"term": number} if len(terms) > 1 else {}
+        found += [
+            {**_requirement(one), **of_term} if isinstance(one, dict) else one for one in listed
+        ]
+    return _named(found, "key", _name_of_key)
 
 
 def node_affinity_schema(most: int) -> Mapping[str, Any]:
@@ -208,27 +218,32 @@ def node_affinity_schema(most: int) -> Mapping[str, Any]:
     }
     listed = {"type": "array", "items": requirement, "maxItems": most}
     term = {"type": "object", "properties": {"matchExpressions": listed}}
-    terms = {"type": "array", "items": term, "maxItems": 1}
+    terms = {"type": "array", "items": term, "maxItems": MOST_TERMS}
     affinity = {"type": "object", "properties": {"nodeSelectorTerms": terms}}
     return {"anyOf": [affinity, {"type": "null"}]}
 
 
 def node_affinity(value: Any) -> Any:
     """The opposite of `node_requirements`."""
-    expressions = [
-        {
+    terms: dict[int, list[Any]] = {}
+    for one in value:
+        expression = {
             name: [v for v in re.split(r"[,\s]+", said) if v] if name == "values" else said
             for name, said in one.items()
-            if said not in (None, "")
+            if said not in (None, "") and name not in ("name", "term")
         }
-        for one in value
-    ]
-    return {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+        terms.setdefault(one.get("term") or 1, []).append(expression)
+    listed = [{"matchExpressions": terms[number]} for number in sorted(terms)]
+    return {"nodeSelectorTerms": listed}
 
 
 def name_may_be_left_out(schema: dict[str, Any]) -> None:
     """In the JSON Schema of an item that is named where it has no name."""
     schema["required"] = [one for one in schema.get("required", ()) if one != "name"]
+
+
+def _name_of_key(key: str) -> str:
+    return re.sub(r"[^-._A-Za-z0-9]", "-", key)[:60]
 
 
 def _name_of_path(path: str) -> str:

@@ -32,9 +32,7 @@ def control_of(
         return "cards"
     if units.has_unit(spec):
         return "amount"
-    if spec.kind is Kind.BOOLEAN:
-        return "positions"
-    if choices or rule.options or spec.kind is Kind.CHOICE:
+    if choices or rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN):
         return "select"
     return "textarea" if spec.ui.rows else "text"
 

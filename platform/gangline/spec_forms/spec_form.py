@@ -291,7 +291,7 @@ class _Drawing:
         choices = self.form.notes.get(spec.path, NO_NOTE).choices.get("", ())
         control, lines = control_of(spec, rule, offers, choices), typed.text.count("\n") + 1
         chip = self._chip(spec, said_text)
-        is_switch = control == "positions" and self._is_switch(rule, typed.text, standing)
+        is_switch = spec.kind is Kind.BOOLEAN and self._is_switch(rule, typed.text, standing)
         return FieldView(
             **common,
             # Programs send texts of several lines; a control of one would lose them.

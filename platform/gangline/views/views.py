@@ -19,10 +19,10 @@ class TableViews(CreateView):
 
     resource = get("saved_view")
 
-    def get(self, request: HttpRequest, table: str) -> HttpResponse:
+    def get(self, request: HttpRequest, table: str = "") -> HttpResponse:
         return self.page(self.form())
 
-    def post(self, request: HttpRequest, table: str) -> HttpResponse:
+    def post(self, request: HttpRequest, table: str = "") -> HttpResponse:
         return super().post(request)
 
     def form(self, instance: Any = None, **kwargs: Any) -> ResourceForm:

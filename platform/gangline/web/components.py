@@ -1,5 +1,6 @@
 """The small parts that are drawn many times per page, as functions; the tags call them too."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -145,6 +146,16 @@ def chip(text: str, kind: str = "", icon_name: str = "") -> SafeString:
     css = f"chip {kind}" if kind in ("", "policy", "own") else f"chip tone-{kind}"
     mark = icon(icon_name, css="icon chip-icon") if icon_name else ""
     return format_html('<span class="{}">{}{}</span>', css.strip(), mark, text)
+
+
+def command_line(text: str) -> SafeString:
+    """What is typed in a terminal; a line never breaks behind the dashes of an option."""
+    parts = re.split(r"(?<!\S)(-\S+)", text)
+    words = (
+        format_html('<span class="option">{}</span>', part) if place % 2 else part
+        for place, part in enumerate(parts)
+    )
+    return format_html("<code>{}</code>", format_html_join("", "{}", ((one,) for one in words)))
 
 
 def time_ago(moment: datetime | None, *, now: datetime | None = None) -> SafeString:

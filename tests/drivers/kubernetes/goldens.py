@@ -52,8 +52,13 @@ WORKER: Mapping[str, Any] = {
     "compute.extendedResources": [{"resource": "rdma/hca", "quantity": "1"}],
     "nodeType": "p5.48xlarge",
     "nodeAffinityRequired": [
-        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": "eu-1a, eu-1b"},
-        {"key": "maintenance", "operator": "DoesNotExist"},
+        {
+            "name": "zone",
+            "key": "topology.kubernetes.io/zone",
+            "operator": "In",
+            "values": "eu-1a, eu-1b",
+        },
+        {"name": "rest", "key": "maintenance", "operator": "DoesNotExist"},
     ],
     "podAffinity.key": "topology.kubernetes.io/zone",
     "podAffinity.type": "Required",

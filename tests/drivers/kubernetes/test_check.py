@@ -162,7 +162,7 @@ NGINX = ("nginx", "k8s.io/ingress-nginx", False)
     ],
 )
 def test_tools_that_nobody_can_open_or_that_cannot_be_guarded_are_refused(
-    entrance: dict[str, str], facts: Facts, code: str
+    entrance: dict[str, Any], facts: Facts, code: str
 ) -> None:
     tool = submission("PyTorch", exposedUrls=[{"name": "tensorboard", "container": 6006}])
     found = list(tool_services.check(tool, facts, replace(ENTRANCE, **entrance)))
@@ -371,7 +371,8 @@ def test_the_printed_body_and_the_contracts_shapes_are_taken() -> None:
     assert validate(WorkerSpec, Role.WORKER, values) == []
     assert [item["name"] for item in values["storage.pvc"]] == ["ckpt"]
     assert values["tolerations"][0]["name"] == "nvidia.com-gpu"
-    assert values["nodeAffinityRequired"][0] == {"key": "rack", "operator": "In", "values": "a, b"}
+    rack = {"name": "rack", "key": "rack", "operator": "In", "values": "a, b"}
+    assert values["nodeAffinityRequired"][0] == rack
     printed = {path: value for path, value in values.items() if path != "distributedFramework"}
     assert problems(**{path.replace(".", "__"): value for path, value in printed.items()}) == []
     pools: dict[str, Any] = {"nodePools": [{"name": "a100"}]}

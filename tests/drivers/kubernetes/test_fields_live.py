@@ -101,9 +101,14 @@ def test_node_type_and_requirements_are_one_term(place: Ground) -> None:
         nodePools=None,
         nodeType="p5.48xlarge",
         nodeAffinityRequired=[
-            {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": "a,b"},
-            {"key": "gpus", "operator": "Gt", "values": "4"},
-            {"key": "maintenance", "operator": "DoesNotExist"},
+            {
+                "name": "zone",
+                "key": "topology.kubernetes.io/zone",
+                "operator": "NotIn",
+                "values": "a,b",
+            },
+            {"name": "gpus", "key": "gpus", "operator": "Gt", "values": "4"},
+            {"name": "old", "key": "maintenance", "operator": "DoesNotExist"},
         ],
     )
     affinity = pod_of(place)["spec"]["affinity"]["nodeAffinity"]

@@ -172,6 +172,10 @@ def _bash(option: str, *, text: str) -> str:
     return done.stdout.decode()
 
 
+def _never_looked_at(ref: AttemptRef) -> Attempt:
+    raise LookupError(ref)
+
+
 def test_sbatch_is_told_nothing_by_variables_of_people(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +195,7 @@ def test_sbatch_is_told_nothing_by_variables_of_people(
     made = goldens.own_script(environmentVariables=variables)
     native = rendering.render(made)
     ref = AttemptRef("install", "workload", 1, "ex7", rendered=native)
-    effects = Effects(Programs(LocalCommands()), str(tmp_path / "runs"), lambda ref: Attempt())
+    effects = Effects(Programs(LocalCommands()), str(tmp_path / "runs"), _never_looked_at)
     assert isinstance(effects.create(ref), NotYet)
     options = Path(f"{seen}.options").read_text().split()
     assert "--export=NIL" in options

@@ -40,6 +40,6 @@ register(Shelves())
 register_usage(
     Shelf,
     lambda shelf: Uses(
-        "shelf", Shelf.objects.filter(above=shelf), get("shelf").visible, get("shelf").url
+        "shelf", Shelf._default_manager.filter(above=shelf), get("shelf").visible, get("shelf").url
     ),
 )

@@ -277,7 +277,10 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
     if pod.get("hostNetwork"):  # else the pod would not find its peers by name
         pod["dnsPolicy"] = "ClusterFirstWithHostNet"
     if affinity := placement.affinity(
-        _nodes(native, node_type), native.get("pools", ()), submission.node_pools
+        placement.node_type(native["node_type"], node_type) if "node_type" in native else [],
+        native.get("nodes", ()),
+        native.get("pools", ()),
+        submission.node_pools,
     ):
         pod["affinity"] = affinity
     _equip(native, pod)
@@ -292,13 +295,6 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
         first = waits_for_workers(container, submission.name, submission.num_workers)
         pod["initContainers"] = [first, *pod.get("initContainers", ())]
     return {"metadata": _marks(native), "spec": pod}
-
-
-def _nodes(native: Object, label: str) -> Mapping[str, Any]:
-    """What is asked of nodes."""
-    wanted: str = native.get("node_type", "")
-    of_type = {"type": placement.node_type(wanted, label)} if wanted else {}
-    return {**of_type, **native.get("nodes", {})}
 
 
 def _marks(native: Object) -> Object:

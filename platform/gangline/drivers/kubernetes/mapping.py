@@ -128,7 +128,7 @@ ROLE: Table = {
     EXTENDED: To("extended", _resources),
     "nodePools": To("pools", _names),
     "nodeType": To("node_type"),
-    "nodeAffinityRequired": To("nodes|labels", placement.requirements),
+    "nodeAffinityRequired": To("nodes", placement.alternatives),
     "podAffinity.key": To("topology|key"),
     "podAffinity.type": To("topology|type"),
     "tolerations": To("pod|tolerations", _tolerations),

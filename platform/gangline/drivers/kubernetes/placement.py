@@ -18,38 +18,42 @@ NODE_TYPE = "node.kubernetes.io/instance-type"
 MOST_WEIGHT = 100
 
 
-def node_type(name: str, label: str) -> list[dict[str, Any]]:
+Requirements = list[dict[str, Any]]
+"""What the labels of a node must fulfil, all of it."""
+
+
+def node_type(name: str, label: str) -> Requirements:
     """The requirement of a node type, which nodes have as this label."""
     return [{"key": label, "operator": "In", "values": [name]}]
 
 
-def requirements(items: Sequence[NodeRequirement]) -> list[dict[str, Any]]:
-    """Requirements of nodes as a pod has them."""
-    return [
-        {
-            "key": item.key,
-            "operator": item.operator,
-            **({"values": values} if (values := label_values(item.values or "")) else {}),
-        }
-        for item in items
-    ]
+def alternatives(items: Sequence[NodeRequirement]) -> list[Requirements]:
+    """Requirements of nodes as a pod has them: those of each term, one of which is enough."""
+    terms: dict[int, Requirements] = {}
+    for item in items:
+        values = label_values(item.values or "")
+        wanted = {"key": item.key, "operator": item.operator}
+        terms.setdefault(item.term or 1, []).append(
+            {**wanted, **({"values": values} if values else {})}
+        )
+    return [terms[number] for number in sorted(terms)]
 
 
 def affinity(
-    nodes: Mapping[str, Sequence[Mapping[str, Any]]],
+    of_type: Requirements,
+    nodes: Sequence[Requirements] = (),
     pools: Sequence[str] = (),
     known: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Affinity of a pod: a term for each node pool, in which all of it holds; empty for none.
+    """Affinity of a pod: a term for each node pool and each of ``nodes``; empty for none.
 
     ``known``: label and value of each pool. Of several pools the first is preferred.
     """
-    wanted = [each for requirements in nodes.values() for each in requirements]
     of_pools = [_of_pool(name, known) for name in pools] or [[]]
-    terms = [{"matchExpressions": deepcopy([*wanted, *one])} for one in of_pools if wanted or one]
-    if len(terms) < len(of_pools):  # one of them asks for nothing
+    terms = [[*of_type, *wanted, *one] for one in of_pools for wanted in nodes or [[]]]
+    if not all(terms):  # one of them asks for nothing
         return {}
-    required = {"nodeSelectorTerms": terms}
+    required = {"nodeSelectorTerms": [{"matchExpressions": deepcopy(term)} for term in terms]}
     made: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": required}
     if len(of_pools) > 1:
         made["preferredDuringSchedulingIgnoredDuringExecution"] = [

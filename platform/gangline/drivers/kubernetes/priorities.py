@@ -78,7 +78,7 @@ def sent(submission: Submission, known: Container[str]) -> Submission:
     A scheduler that knows preemptibility is told what follows from the class.
     """
     worker = submission.worker
-    name = worker.priority_class
+    name = worker.priority_class or ""
     if name not in PRIORITIES or name in known:
         return submission
     gives_way = is_preemptible(worker.preemptibility, PRIORITIES[name])

@@ -218,6 +218,12 @@ def breakable(name: str) -> SafeString:
     return format_html_join(mark_safe("<wbr>"), "{}", parts)
 
 
+@register.filter
+def command_line(text: object) -> SafeString:
+    """{{ line.value|command_line }}: as code, whose options stay whole."""
+    return components.command_line(str(text))
+
+
 @register.simple_tag
 def program() -> str:
     """{% program %}: how `gangline-manage` is called on the machine that serves this page."""
@@ -225,9 +231,13 @@ def program() -> str:
 
 
 @register.simple_tag
-def toast(text: str, tone: str = "good") -> SafeString:
-    """{% toast "Workload digits created." %}; errors (tone bad) stay until closed."""
-    return _draw("toast", text=text, tone=tone, icon=TONE_ICONS.get(tone, "info-circle"))
+def toast(text: str, tone: str = "good", until: str = "") -> SafeString:
+    """{% toast "Workload digits created." %}; errors (tone bad) stay until closed.
+
+    ``until`` is the id of a workload and the status in which the message is out of date.
+    """
+    icon = TONE_ICONS.get(tone, "info-circle")
+    return _draw("toast", text=text, tone=tone, icon=icon, until=until)
 
 
 @register.simple_tag
