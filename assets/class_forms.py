@@ -28,7 +28,7 @@ class StorageClassForm(PartOfSpec):
     """Parameters are rows, drawn and judged as lists of the spec are."""
 
     default_access = forms.MultipleChoiceField(
-        label="Chosen at first",
+        label="Preselected",
         required=False,
         widget=forms.CheckboxSelectMultiple,
         choices=[
@@ -41,7 +41,7 @@ class StorageClassForm(PartOfSpec):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         choices=[(unit, f"{unit}B") for unit in SIZE_UNITS],
-        help_text="None chosen: all of them.",
+        help_text="None selected: all of them.",
     )
     sections: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("", ("description",)),
@@ -61,7 +61,7 @@ class StorageClassForm(PartOfSpec):
         }
 
         help_texts: ClassVar[dict[str, Any]] = {
-            "data_sharing": "Told to clients. Each project has a claim of its own all the same.",
+            "data_sharing": "For clients only. Each project still has its own claim.",
         }
 
     def prepare(self) -> None:

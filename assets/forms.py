@@ -231,7 +231,7 @@ class ComputeForm(AssetForm):
         model = Compute
 
 
-FIXED = "Where the data is cannot be changed: create another data source for another place."
+FIXED = "The location of the data cannot be changed. Create another data source instead."
 ROW = "item"
 """Id of the one row that the form of a data source has."""
 
@@ -404,6 +404,14 @@ class PvcSourceForm(DataSourceForm):
     def notes(self) -> Mapping[str, FieldNote]:
         place = self.place
         return {self.kind.item: claims.note_for(place)} if place else {}
+
+    def _field(self, spec: SpecField | None, cell: Cell, errors: tuple[str, ...]) -> FieldView:
+        view, place = super()._field(spec, cell, errors), self.where
+        (row,) = self.inputs.lists[self.kind.item]
+        is_there = spec is not None and row.texts.get("existingPvc") == "true"
+        if spec is None or spec.path != "claimName" or not is_there or place is None:
+            return view
+        return replace(view, suggestions=tuple(claims.existing(place)))
 
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
         place = self.place

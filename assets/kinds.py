@@ -129,7 +129,9 @@ class AssetKind:
 
 
 _CLAIM: Mapping[str, Any] = {
-    "about": "A claim on storage of the cluster: a new one, made at once, or one that is there.",
+    "about": (
+        "A claim on storage of the cluster: a new one, created immediately, or an existing one."
+    ),
     "without": ("ephemeral",),
 }
 KINDS = (

@@ -94,7 +94,7 @@ class Asset(ScopedModel):
         max_length=20,
         blank=True,
         choices=[(one.name, one.label) for one in PROGRAMS.values()],
-        help_text="The form offers it to workloads of this framework alone.",
+        help_text="The form offers it only to workloads of this framework.",
     )
     """Of an environment: the one framework that its image has; empty: any."""
     used_count = models.PositiveIntegerField(default=0, editable=False)
@@ -208,7 +208,7 @@ class OfData(models.Manager[Any]):
 
 
 class DataSource(Asset):
-    """Data that is there already, and where replicas find it. Each type is a model of its own."""
+    """Existing data, and where replicas find it. Each type is a model of its own."""
 
     objects: ClassVar[OfData] = OfData()
 
@@ -287,14 +287,16 @@ class Credential(ScopedModel):
                 condition=models.Q(is_ours=False),
                 name="credential_of_secret_in_scope",
                 violation_error_code="unique",
-                violation_error_message="Another credential of this scope is this Secret.",
+                violation_error_message=(
+                    "Another credential of this scope already uses this Secret."
+                ),
             ),
             models.UniqueConstraint(
                 fields=["owner", "name"],
                 condition=models.Q(owner__isnull=False),
                 name="credential_name_of_owner",
                 violation_error_code="unique",
-                violation_error_message="You have a credential of this name.",
+                violation_error_message="You already have a credential with this name.",
             ),
         ]
 

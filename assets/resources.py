@@ -231,7 +231,7 @@ class DataSources(Assets[M]):
     """What all types share: values are given once, and nothing goes while it is used."""
 
     entity = "data_source"
-    lede = "Data that is there already, and where replicas find it."
+    lede = "Existing data, and where replicas find it."
     empty_text = "A data source saves everyone from typing where the data is."
 
     @property
@@ -334,8 +334,9 @@ class SourcesOfType(DataSources[Any]):
 
 _TESTED = {trials.TEST: "assets.trial_views.TestView"}
 _DELETION: Mapping[str, str] = {
-    "pvc": "A claim that was made for it is deleted with everything that is on it. "
-    "A claim that was there before stays."
+    "pvc": (
+        "A claim that was created for it is deleted with all its data. An existing claim is kept."
+    )
 }
 _TYPES = [(kind.key, kind.label) for kind in SOURCE_KINDS]
 

@@ -96,7 +96,7 @@ class MetaSerializer(ResourceSerializer):
     {
         "type": "object",
         "additionalProperties": True,
-        "description": "Fields of the kind, named and judged as in the spec of a workload.",
+        "description": "Fields of the kind, named and validated as in the spec of a workload.",
     }
 )
 class SpecField(serializers.DictField):

@@ -411,7 +411,7 @@ class Body:
             self._wrong("masterSpecSameAsWorker", "type", "true or false")
         given = self.data.get("configuration")
         if given is not None and not isinstance(given, str):
-            self._wrong("configuration", "type", "a text")
+            self._wrong("configuration", "type", "text")
             given = None
         if "master" in self.data:
             if same:

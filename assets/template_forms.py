@@ -39,7 +39,7 @@ APPLY, UNLINK = "apply", "unlink"
 ROLES = (Role.WORKER, Role.MASTER)
 _FIRST = ("Environment", "Compute")
 """Titles of the sections with which a blank one begins."""
-_MODE_WORDS = {"": "Can be changed", Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
+_MODE_WORDS = {"": "Can be changed", Mode.FIXED: "Fixed", Mode.ASK: "Required"}
 
 
 class TemplateForm(MakesCredentials):
@@ -96,7 +96,7 @@ class TemplateForm(MakesCredentials):
             required=False,
             label=label,
             initial=self._begun("links").get(f"{role}.{key}", ""),
-            help_text="Later changes of it flow into the template.",
+            help_text="The template follows its later changes.",
         )
 
     # What was said

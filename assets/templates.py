@@ -34,7 +34,7 @@ from gangline.spec_forms.words import count, item_in_words, readable
 from gangline.tables import filters
 from gangline.web import components
 
-_WORDS: Mapping[str, str] = {Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
+_WORDS: Mapping[str, str] = {Mode.FIXED: "Fixed", Mode.ASK: "Required"}
 
 starts: dict[str, str] = {}
 """What a new template may be filled in from, by its name in the address of the form: the dotted

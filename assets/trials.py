@@ -61,7 +61,7 @@ def of_registry(data: Mapping[str, str]) -> Registry:
 def of_values(kind: CredentialType, given: Mapping[str, Any]) -> Registry:
     """The same of values that are not stored yet. Raises Failed."""
     if EXISTING in given:
-        raise Failed("values", said="What a Secret of the cluster holds is not known here.")
+        raise Failed("values", said="The content of a Secret of the cluster is not known here.")
     return of_registry(kind.data(given))
 
 

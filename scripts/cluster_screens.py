@@ -61,7 +61,7 @@ def _settings_of_a_cluster(product: Product, camera: Camera, page: Page, address
     other.get_by_role("button", name="Save").click()
     page.locator("#f-gpu_resource").fill("amd.com/gpu")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Someone else changed this meanwhile")).to_be_visible()
+    expect(page.get_by_text("Someone else changed this")).to_be_visible()
     camera.take(page, "cluster-settings-overtaken")
 
 

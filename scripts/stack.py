@@ -325,7 +325,7 @@ def _say_how_to_use(stack: Stack) -> None:
     print(f"  Logs          {stack.folder / 'logs'}")
     for name, process in stack.processes.items():
         print(f"  {name:13} pid {process.pid}")
-    print("  Stop          Ctrl-C   (running workloads go on)", flush=True)
+    print("  Stop          Ctrl-C   (running workloads keep running)", flush=True)
 
 
 if __name__ == "__main__":

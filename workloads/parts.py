@@ -197,7 +197,7 @@ def _why_unmeasured(workload: Workload, attempt: Attempt) -> str:
     if why := workload.cluster.engine.unmeasured(facts_of(workload.cluster)):
         return why
     if attempt.started_at is None:
-        return "Figures come once its pods run."
+        return "Figures appear once its pods run."
     return "Its pods ended before anything was measured, or their figures are gone."
 
 
@@ -307,7 +307,7 @@ class WorkloadFeed:
         try:
             workload = details.visible_workload(user, UUID(wanted), even_deleted=True)
         except (NotVisible, ValueError):
-            raise Refused("There is no such workload, or you may not see it.") from None
+            raise Refused("There is no such workload, or you do not have access to it.") from None
         if tab not in TABS:
             raise Refused(f"There is no page {tab!r} of a workload.")
         shown = _Page(permissions(user, workload), tab, first_pod(first))

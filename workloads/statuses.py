@@ -39,7 +39,7 @@ STATUSES: Mapping[str, Status] = MappingProxyType(
             Status("Cannot start", "bad", "cannot", "attention",
                    "Asks for more than the cluster or queue has in total.", _LIVE),
             Status("Preempted", "warn", "preempted", "waiting",
-                   "The cluster stopped the workload for something more urgent.", _LIVE),
+                   "The cluster stopped the workload for one of a higher priority.", _LIVE),
             Status("Initializing", "info", "initializing", "waiting",
                    "Placed; the pods are starting.", _LIVE),
             Status("Running", "good", "running", "running", "All pods are running.", _LIVE),

@@ -96,7 +96,7 @@ def _wait(params: Mapping[str, Any]) -> str:
     ]
     place = f" Number {params['ahead'] + 1} in the queue." if params["ahead"] else ""
     if params.get("claims"):
-        place += " Workloads over their quota make room."
+        place += " Workloads over quota will be stopped for it."
     return f"Needs {get_text_list(parts, 'and')}.{place}"
 
 
@@ -126,7 +126,7 @@ def _quota_never(params: Mapping[str, Any]) -> str:
 def _quota_wait(params: Mapping[str, Any]) -> str:
     ((resource, needs, used, may),) = params["lacking"]
     held = _of(resource, used, may)
-    return f"Needs {amount(resource, needs)}; {params['of']} uses {held} that it may."
+    return f"Needs {amount(resource, needs)}; {params['of']} uses {held}."
 
 
 def _retry(params: Mapping[str, Any]) -> str:
@@ -138,7 +138,7 @@ def _retry(params: Mapping[str, Any]) -> str:
 
 def _moved(params: Mapping[str, Any]) -> str:
     pause = seconds_in_words(params["seconds"])
-    return f"The cluster needed the place; the workload starts again in {pause}."
+    return f"The cluster needed the capacity; the workload starts again in {pause}."
 
 
 def _image_pull(params: Mapping[str, Any]) -> str:
@@ -165,12 +165,12 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     QUOTA_NEVER: _quota_never,
     QUOTA_WAIT: _quota_wait,
     RECLAIMED: lambda params: "A workload within its quota needs the slots.",
-    PREEMPTED: lambda params: "Another project claimed the quota that the slots are of.",
+    PREEMPTED: lambda params: "Another project reclaimed its quota.",
     RETRY: _retry,
     MOVED: _moved,
     CLUSTER: lambda params: str(params["text"]),
     IMAGE_PULL: _image_pull,
-    SESSION_OVER: _session("it ran for {span}, as long as the session may"),
+    SESSION_OVER: _session("the session reached its limit of {span}"),
     SESSION_IDLE: _session("no terminal or tool of the session was used for {span}"),
     **{cause.code: _cause(cause.code) for cause in CAUSES},
 }
@@ -178,7 +178,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 CODES = tuple(_WORDS)
 
 NEXT_STEPS: Mapping[str, str] = {
-    POD_REFUSED: "Copy & edit to ask for what the cluster accepts; waiting alone may not help.",
+    POD_REFUSED: "Copy & edit to request what the cluster accepts. Waiting may not help.",
     POD_MISSING: "Starts once that exists; Copy & edit to name another.",
 }
 """What helps while a cluster holds a workload back for a known reason."""

@@ -33,7 +33,7 @@ _STATES = {
     ObjectState.WAITING: "Being applied",
     ObjectState.DELETING: "Being removed",
 }
-_FOUND = {ObjectState.OK: "Found", ObjectState.WAITING: "Being looked for"}
+_FOUND = {ObjectState.OK: "Found", ObjectState.WAITING: "Searching"}
 """Of Secrets that others keep."""
 
 

@@ -33,8 +33,9 @@ from gangline.scopes.selectors import tenant_scope
 PAIRS = "keyValuePairs"
 FIRST_PAIRS, MORE_PAIRS = 3, 3
 EXISTING_HELP = (
-    "On Kubernetes: the name of a Secret that you keep yourself in the namespace of each project."
-    " It is never read, changed or deleted. Leave its values empty; name the keys of a generic one."
+    "On Kubernetes: the name of a Secret that you manage yourself in the namespace of each "
+    "project. Gangline never reads, changes or deletes it. Leave the values empty; for a generic "
+    "secret, name its keys."
 )
 MORE = "more-pairs"
 """The button that draws further pairs."""
@@ -92,7 +93,7 @@ class ValuesForm(Tested):
         if given is not None:
             return trials.of_values(self.chosen, given)
         named = [self[name] for name in self._fields(self.chosen) if self[name].errors]
-        said = f"{named[0].label}: {named[0].errors[0]}" if named else "Type the values first."
+        said = f"{named[0].label}: {named[0].errors[0]}" if named else "Enter the values first."
         raise Failed("values", said=said)
 
     def pressed(self, button: str) -> bool:

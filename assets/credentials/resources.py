@@ -55,7 +55,9 @@ class CredentialResource(Resource[M]):
             trials.TEST: "assets.trial_views.TestView",
         }
     )
-    delete_text = "Its copies on clusters are removed too. A Secret that others keep stays."
+    delete_text = (
+        "Its copies on clusters are deleted too. A Secret that is managed elsewhere is kept."
+    )
 
     @property
     def actions(self) -> tuple[Action, ...]:  # type: ignore[override]
@@ -123,7 +125,7 @@ class CredentialResource(Resource[M]):
         if obj.keys:
             yield "Keys", format_html_join(", ", "<code>{}</code>", ((key,) for key in obj.keys))
         set_at = format_html("Set {}", components.time_ago(obj.rotated_at))
-        yield "Values", set_at if obj.is_ours else "In the Secret, which others keep"
+        yield "Values", set_at if obj.is_ours else "In the Secret, managed elsewhere"
 
 
 def _columns(key: str) -> tuple[Any, ...]:
@@ -154,7 +156,7 @@ class Credentials(CredentialResource[Credential]):
     related = ("scope__parent__parent__parent", "created_by", "updated_by")
     seen_from_below = True
     lede = "Logins, keys and tokens that workloads use by name. Values are never shown again."
-    empty_text = "With a credential, a workload pulls a private image or reads a token."
+    empty_text = "With a credential, a workload can pull a private image or read a token."
     form = "assets.credentials.forms.CredentialForm"
     nav = Nav(group="Assets", icon="key", order=60)
     links = (("My credentials", "personal_credential-list", "key"),)
@@ -190,8 +192,8 @@ class PersonalCredentials(CredentialResource[PersonalCredential]):
     related = ("scope", "created_by", "updated_by")
     lede = "Only you see them, and only your workloads can use them."
     empty_text = (
-        "Keep a token of your own here: variables of your workloads name it, and a login pulls "
-        "their images. Git and buckets need a credential of the project."
+        "Store your own tokens for variables of your workloads, and logins to pull their images. "
+        "Git and buckets need a credential of the project."
     )
     form = "assets.credentials.forms.PersonalCredentialForm"
     nav = Nav(group="Settings", icon="key", order=15)

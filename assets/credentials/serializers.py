@@ -170,7 +170,7 @@ class PersonalCredentialViewSet(CredentialViewSet):
         problems = unknown_fields(given, known, "meta")
         for name, value in given.items():
             if name in known and not isinstance(value, str):
-                problems.append(Problem("type", f"meta.{name}", {"accepted": "a text"}))
+                problems.append(Problem("type", f"meta.{name}", {"accepted": "text"}))
             elif name in known:
                 found[name] = value
         if obj is None and not problems and not found.get("name"):

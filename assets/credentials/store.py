@@ -79,8 +79,8 @@ def data_of(credential: Credential) -> Mapping[str, str]:
             before, sealed = sealed, rows.values_list("sealed", flat=True).first() or ""
             if sealed == before:
                 raise CannotUse(
-                    f"The credential {credential.name} cannot be opened. {why} Put the key file"
-                    " back, or give its values again."
+                    f"The credential {credential.name} cannot be opened. {why} Restore the key "
+                    f"file, or enter its values again."
                 ) from None
         else:
             return credential.type.data(plain)

@@ -41,7 +41,7 @@ def _fit(text: str) -> str:
     if "\0" in text:
         raise PydanticCustomError("characters", "It must not contain a NUL character")
     if _MASK.fullmatch(text.strip()):
-        raise PydanticCustomError("mask", "This only looks like a value: type the real one")
+        raise PydanticCustomError("mask", "This is a placeholder: enter the real value")
     if len(text.encode("utf-8", "replace")) > LONGEST:
         raise PydanticCustomError("max_length", "It must have at most 65,536 bytes")
     return text
@@ -56,7 +56,7 @@ def _given(text: str) -> str:
 def _registry(text: str) -> str:
     if not _REGISTRY.fullmatch(text.strip()):
         raise PydanticCustomError(
-            "registry", "Give the address of a registry such as registry.example:5000"
+            "registry", "Enter the address of a registry such as registry.example:5000"
         )
     return text.strip()
 
@@ -79,7 +79,7 @@ def _api_key(text: str) -> str:
 def _key(text: str) -> str:
     if text in (".", "..") or text.startswith("..") or not _KEY.fullmatch(text):
         raise PydanticCustomError(
-            "key", "A key has letters, digits, “-”, “_” or “.”, and does not begin with “..”"
+            "key", "A key has letters, digits, “-”, “_” or “.”, and does not start with “..”"
         )
     return text
 
@@ -143,7 +143,7 @@ class GenericSecret(Values):
 class SshKey(Values):
     private_key: Annotated[str, AfterValidator(_fit), AfterValidator(_private_key)] = Field(
         title="Private key",
-        description="Without a passphrase: nobody is there to type it.",
+        description="Without a passphrase.",
         json_schema_extra={"secret": True, "rows": 8, "mono": True},
     )
 
@@ -162,12 +162,13 @@ def _others(text: str) -> str:
     if object_name_problem(name) is not None or len(name) > LONGEST_NAME:
         raise PydanticCustomError(
             "object_name",
-            "Give the name of a Secret: up to 63 lowercase letters, digits or “-”, with a letter or"
+            "Enter the name of a Secret: up to 63 lowercase letters, digits or “-”, with a letter "
+            "or"
             " digit at both ends",
         )
     if name.startswith(PREFIXES):
         raise PydanticCustomError(
-            "options", "Secrets whose names begin so are made by Gangline: choose the credential"
+            "options", "Secrets with this prefix are created by Gangline: choose the credential"
         )
     return name
 

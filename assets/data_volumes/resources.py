@@ -69,9 +69,9 @@ class DataVolumes(Resource[DataVolume]):
     model = DataVolume
     key = "data_volume"
     path = "data-volumes"
-    lede = "Claims of projects that others of the same cluster may read."
-    empty_text = "A data volume lets other projects read what lies on the claim of one."
-    delete_text = "The claim and what is on it stay with their project."
+    lede = "Claims of projects that other projects of the same cluster can read."
+    empty_text = "A data volume lets other projects read the data of one."
+    delete_text = "The claim and its data stay with their project."
     form = "assets.data_volumes.forms.DataVolumeForm"
     can_copy = True
     shows_yaml = True
@@ -132,7 +132,7 @@ class DataVolumes(Resource[DataVolume]):
     def check(self, obj: DataVolume, *, actor: Actor | None, before: DataVolume | None) -> None:
         wrong: dict[str, Any] = {}
         if not NAME.fullmatch(obj.name):
-            words = "must have up to 63 lowercase letters, digits or “-”, and begin with a letter."
+            words = "must have up to 63 lowercase letters, digits or “-”, and start with a letter."
             wrong["name"] = ValidationError(words, "format", {"value": obj.name[:63]})
         if len(obj.description) > LONGEST_DESCRIPTION:
             words = f"must have {LONGEST_DESCRIPTION} characters at most."

@@ -37,7 +37,7 @@ def why_not(volume: Asset, project: Project) -> str:
     if home.pk == project.pk or project.cluster.engine.shares_claims:
         return ""
     return (
-        f"its claim lies in the namespace {home.claims_namespace}, and pods of other namespaces "
+        f"its claim is in the namespace {home.claims_namespace}, and pods of other namespaces "
         "cannot mount it. To share this data here, put it where every project reaches it, such as "
         "an NFS data source"
     )

@@ -54,6 +54,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='credential',
-            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', False)), fields=('owner', 'name'), name='credential_name_of_owner', violation_error_code='unique', violation_error_message='You have a credential of this name.'),
+            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', False)), fields=('owner', 'name'), name='credential_name_of_owner', violation_error_code='unique', violation_error_message='You already have a credential with this name.'),
         ),
     ]

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='asset',
             name='framework',
-            field=models.CharField(blank=True, choices=[('PyTorch', 'PyTorch'), ('TF', 'TensorFlow'), ('XGBoost', 'XGBoost'), ('MPI', 'MPI'), ('JAX', 'JAX'), ('MXNet', 'MXNet')], help_text='The form offers it to workloads of this framework alone.', max_length=20, verbose_name='made for'),
+            field=models.CharField(blank=True, choices=[('PyTorch', 'PyTorch'), ('TF', 'TensorFlow'), ('XGBoost', 'XGBoost'), ('MPI', 'MPI'), ('JAX', 'JAX'), ('MXNet', 'MXNet')], help_text='The form offers it only to workloads of this framework.', max_length=20, verbose_name='made for'),
         ),
     ]

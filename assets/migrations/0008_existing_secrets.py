@@ -34,6 +34,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='credential',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_ours', False)), fields=('scope', 'object_name'), name='credential_of_secret_in_scope', violation_error_code='unique', violation_error_message='Another credential of this scope is this Secret.'),
+            constraint=models.UniqueConstraint(condition=models.Q(('is_ours', False)), fields=('scope', 'object_name'), name='credential_of_secret_in_scope', violation_error_code='unique', violation_error_message='Another credential of this scope already uses this Secret.'),
         ),
     ]

@@ -47,12 +47,12 @@ def _waited(client: "Client", asked: Json) -> Json:
         if code == "slow_down":
             wait += SLOWER
         elif code == "access_denied":
-            raise NotSignedIn("You were turned away on the page.")
+            raise NotSignedIn("Access was denied.")
         elif code == "expired_token":
             break
         elif code != "authorization_pending" and answer.status_code not in (429, 503):
             raise _error(answer)
-    raise NotSignedIn("Nobody confirmed the code in time. Begin again.")
+    raise NotSignedIn("The code was not confirmed in time. Start again.")
 
 
 def _sent(client: "Client", path: str, form: Json) -> "httpx.Response":
@@ -76,7 +76,7 @@ def _code(answer: "httpx.Response") -> str:
 
 def _error(answer: "httpx.Response") -> GanglineError:
     if answer.status_code == 404:
-        return NotSignedIn("This server does not know this way; name --user, --token or a key.")
+        return NotSignedIn("This server does not support it; use --user, --token or a key.")
     try:
         body = answer.json()
     except ValueError:

@@ -49,7 +49,7 @@ def seconds(text: str) -> int:
     if _INTEGER.fullmatch(text):
         return int(text)
     if not _DURATION.fullmatch(text):
-        raise ValueError(f"{text!r} is no duration; write one such as 90s, 15m, 1h30m or 7d")
+        raise ValueError(f"{text!r} is not a duration; use one such as 90s, 15m, 1h30m or 7d")
     return sum(int(number) * _SECONDS.get(unit, 0) for number, unit in _PART.findall(text))
 
 

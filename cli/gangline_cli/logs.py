@@ -18,7 +18,7 @@ COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_red")
 
 
 ONE_POD = click.option(
-    "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
+    "--pod", metavar="POD", help="Such as worker-1; the leader by default.",
     shell_complete=completions.pods,
 )  # fmt: skip
 """Which pod, for a command that works with one."""
@@ -70,7 +70,7 @@ def short(row: Mapping[str, Any], pod: str | None) -> str:
 def _before(session: Session, row: Mapping[str, Any]) -> int:
     newest = int(session.client.workload(str(row["id"]))["attempt"])
     if newest < 2:
-        raise NotFound(f"--previous: {row['name']} has had one attempt only.")
+        raise NotFound(f"--previous: {row['name']} has had only one attempt.")
     return newest - 1
 
 
@@ -143,7 +143,7 @@ class Printer:
 @click.option("--no-tty", is_flag=True, hidden=True)
 @connected
 def attach(session: Session, /, name: str, pod: str | None, **_: Any) -> int:
-    """Watch what a pod prints from now on, and end with its exit code.
+    """Watch the new output of a pod, and end with its exit code.
 
     Nothing is typed to it: gangline bash NAME opens a shell beside it. Ctrl-C ends the watching,
     not the workload.
@@ -197,7 +197,7 @@ def _moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise Usage(f"--since-time: {text!r} is no time such as 2026-03-02T09:15:04Z.") from None
+        raise Usage(f"--since-time: {text!r} is not a time such as 2026-03-02T09:15:04Z.") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 

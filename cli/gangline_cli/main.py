@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "resume": ("workloads:resume", "Start stopped workloads again."),
     "rerun": ("workloads:rerun", "Make a new attempt of workloads that have ended."),
     "delete": ("workloads:delete", "Delete workloads."),
-    "policy": ("policies:policy", "What policies ask for and allow."),
+    "policy": ("policies:policy", "What policies require and allow."),
     "completion": ("settings:completion", "Print a script that completes commands in a shell."),
 }
 FRAMEWORKS = ("pytorch", "tensorflow", "xgboost", "mpi", "jax", "mxnet")
@@ -128,7 +128,7 @@ def main(arguments: list[str]) -> int:
             if "--debug" in arguments:
                 raise
             click.echo(f"gangline: {type(error).__name__}: {error}", err=True)
-            click.echo("That should not have happened; --debug shows more.", err=True)
+            click.echo("Unexpected error; --debug shows more.", err=True)
             return 1
         for line in told(error):
             click.echo(line, err=True)

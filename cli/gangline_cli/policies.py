@@ -14,7 +14,7 @@ from .session import output as output_option
 
 @click.group()
 def policy() -> None:
-    """What policies ask for and allow."""
+    """What policies require and allow."""
 
 
 @policy.command()
@@ -30,7 +30,7 @@ def explain(session: Session, /, field: str | None, form: str) -> None:
     try:
         found: Any = session.client.policy("project", str(row["id"]))
     except NotFound:
-        note(f"No policy holds in project {row['name']}.")
+        note(f"No policy applies in project {row['name']}.")
         return
     if form in ("json", "yaml"):
         output.data(found, form)

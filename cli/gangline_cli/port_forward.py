@@ -41,7 +41,7 @@ PAUSE = 0.004
     "--port", "pairs", multiple=True, required=True, metavar="[LOCAL:]REMOTE",
     help="A port of this machine and one of the pod; may be given several times. 0: any free one.",
 )  # fmt: skip
-@click.option("--address", default="localhost", metavar="HOST", help="Where to listen here.")
+@click.option("--address", default="localhost", metavar="HOST", help="Address to listen on.")
 @ONE_POD
 @connected
 def port_forward(
@@ -72,7 +72,7 @@ def _pair(text: str) -> tuple[int, int]:
     try:
         found = (int(here or there), int(there))
     except ValueError:
-        raise Usage(f"--port: {text!r} is no pair of ports such as 8080:80.") from None
+        raise Usage(f"--port: {text!r} is not a pair of ports such as 8080:80.") from None
     if not (0 <= found[0] < 1 << 16 and 0 < found[1] < 1 << 16):
         raise Usage(f"--port: ports go from 1 to 65535, unlike those of {text!r}.")
     return found

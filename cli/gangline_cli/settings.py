@@ -47,17 +47,17 @@ def keep(session: Session, name: str, value: str) -> None:
     if not stored.url:
         stored.url = session.client.url
     stored.save()
-    click.echo(f"The {name} is {value} from now on.")
+    click.echo(f"The {name} is now {value}.")
 
 
 def _set_project(session: Session, /, name: str) -> None:
-    """Work in a project from now on."""
+    """Work in a project from here on."""
     session._project = name
     keep(session, "project", str(session.project_row()["name"]))
 
 
 def _set_cluster(session: Session, /, name: str) -> None:
-    """Work on a cluster from now on, where projects of several share a name."""
+    """Work on a cluster X, where projects of several share a name."""
     session._cluster = name
     keep(session, "cluster", str(session.cluster_row()["name"]))
 

@@ -19,9 +19,11 @@ Json = dict[str, Any]
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[device|user|application|token] [ADDRESS]")
-@click.option("--url", metavar="ADDRESS", help="The server; the last one unless said.")
+@click.option("--url", metavar="ADDRESS", help="The server; the last one by default.")
 @click.option("-u", "--user", metavar="NAME", help="Sign in with a user name and a password.")
-@click.option("--password", metavar="TEXT", help="Seen by others on this machine: better be asked.")
+@click.option(
+    "--password", metavar="TEXT", help=("Visible to others on this machine; prefer the prompt.")
+)
 @click.option("--password-stdin", is_flag=True, help="Read password, secret or token from a pipe.")
 @click.option("--client-id", "--name", metavar="ID", help="Of an access key or service account.")
 @click.option("--client-secret", "--secret", metavar="TEXT", help="As --password.")
@@ -116,7 +118,7 @@ def _asked(what: str, *, hidden: bool = False) -> str:
             "User name": "--user",
             "Address": "ADDRESS",
         }.get(what, "--password-stdin")
-        raise Usage(f"{flag}: nobody can be asked for it here. A page to open: login device.")
+        raise Usage(f"{flag}: there is no terminal to ask on. In a browser: login device.")
     return str(click.prompt(what, hide_input=hidden, err=True))
 
 
@@ -126,7 +128,7 @@ def logout(session: Session, /) -> None:
     """Forget the credentials of the server. Tokens of an access key end within the hour."""
     url = session._url or session.stored.url
     if session.stored.secrets.pop(url.rstrip("/"), None) is None:
-        note("Nobody was signed in.")
+        note("You were not signed in.")
         return
     session.stored.save()
     click.echo(f"Signed out of {url}.")

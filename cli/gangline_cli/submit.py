@@ -45,7 +45,7 @@ _ABOUT: tuple[Callable[[Any], Any], ...] = (
         "-g", "--gpu", "gpu", metavar="NUMBER",
         help="GPUs of each pod; below 1 a part of one, such as 0.5.",
     ),
-    click.option("--master-gpu", metavar="NUMBER", help="The same of the master."),
+    click.option("--master-gpu", metavar="NUMBER", help="The same for the master."),
     click.option("--master-no-pvcs", is_flag=True, help="The master mounts no claims."),
     click.option("--required-pod-topology-key", metavar="KEY", help="All pods where KEY is equal."),
     click.option("--preferred-pod-topology-key", metavar="KEY", help="The same, if possible."),
@@ -61,7 +61,7 @@ _AFTER: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--timeout", "--wait-for-submit", "--pod-running-timeout", metavar="DURATION",
-        help="With --wait or --attach: give up after such a time, as 10m.",
+        help="With --wait or --attach: give up after this time, such as 10m.",
     ),
     output_option,
 )  # fmt: skip
@@ -84,7 +84,7 @@ def _command(name: str, framework: str, style: str) -> click.Command:
     made = _with((*_ABOUT, *_AFTER), made)
     if not framework:
         known = "|".join(flags.spec()["frameworks"])
-        made = click.option("-f", "--framework", metavar=known, help="PyTorch unless said.")(made)
+        made = click.option("-f", "--framework", metavar=known, help="PyTorch by default.")(made)
     made = click.argument("name", required=False)(made)
     about = flags.spec()["frameworks"].get(framework, {}).get("label", "distributed training")
     command = click.command(
@@ -267,7 +267,7 @@ def _told(session: Session, made: Mapping[str, Any], given: Json) -> int:
     if given["form"] in ("json", "yaml"):
         output.data(dict(row), given["form"])
     elif row is made and sys.stdout.isatty():
-        note(f"See what becomes of it: gangline describe {made['name']}")
+        note(f"To follow it: gangline describe {made['name']}")
     if given["attach"] and row["status"] != "Cannot start":
         from .logs import attached
 

@@ -30,7 +30,7 @@ def kind_of(word: str) -> Json:
 
     near = difflib.get_close_matches(plain, known, n=1)
     meant = f" Did you mean {near[0].replace('_', '-')}?" if near else ""
-    raise Usage(f"There is nothing called {word!r} to list.{meant}")
+    raise Usage(f"There is no list of {word!r}.{meant}")
 
 
 def columns_of(one: Mapping[str, Any], *, wide: bool) -> list[output.Column]:
@@ -126,7 +126,7 @@ def _list(one: Json) -> click.Command:
 
     made: Any = output_option(connected(callback))
     made = click.option("--search", metavar="TEXT", help="Only those with the text.")(made)
-    made = click.option("--limit", type=click.IntRange(min=1), help="So many at most.")(made)
+    made = click.option("--limit", type=click.IntRange(min=1), help="Maximum number.")(made)
     made = click.option("--every", is_flag=True, help="All of them.")(made)
     known = ", ".join(one["filters"])
     about = f"As name==a. Fields: {known}." if known else "A condition."
@@ -169,7 +169,7 @@ def _update(one: Json) -> click.Command:
         row = find(session, one, given["name"])
         body = _body(given["path"], given["values"])
         if not body:
-            raise Usage("--set: say what is to change.")
+            raise Usage("--set: name what to change.")
         if not given["path"] and "patch" not in one["verbs"]:
             # A replacement: what is not said stays as it is.
             body = _merged(_kept(one, row), body)
@@ -207,7 +207,9 @@ def _delete(one: Json) -> click.Command:
             session.client.delete_row(one["key"], id_of(one, row))
             click.echo(f"{one['label']} {name} was deleted.")
 
-    made: Any = click.option("-y", "--yes", is_flag=True, help="Do not ask.")(connected(callback))
+    made: Any = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")(
+        connected(callback)
+    )
     made = click.argument(
         "names", nargs=-1, required=True, shell_complete=completions.of(one["key"])
     )(made)

@@ -68,9 +68,9 @@ EVENTS: tuple[output.Column, ...] = (
     "--search", metavar="TEXT", help="Only those with the text in name, image or command."
 )
 @click.option("--filter", "filters", multiple=True, metavar="CONDITION", help="As gpus>=8.")
-@click.option("--limit", type=click.IntRange(min=1), help="So many at most; 50 unless said.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number; 50 by default.")
 @click.option("--every", is_flag=True, help="All of them, however many.")
-@click.option("--no-headers", is_flag=True, help="Without the line of headings.")
+@click.option("--no-headers", is_flag=True, help="Without the header line.")
 @click.option("--json", "form", flag_value="json", help="The same as -o json.")
 @click.option("--yaml", "form", flag_value="yaml", help="The same as -o yaml.")
 @click.option("--table", "form", flag_value="table", hidden=True)
@@ -203,13 +203,13 @@ def _acts(verb: str, done: str, help_text: str, *, asks: bool = False) -> click.
         return 0
 
     made: Any = connected(callback)
-    made = click.option("-y", "--yes", is_flag=True, help="Do not ask.")(made)
+    made = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")(made)
     made = click.option(
         "-A",
         "--all",
         "everything",
         is_flag=True,
-        help="All of the project that it is possible for.",
+        help="All workloads of the project that allow it.",
     )(made)
     made = click.argument(
         "words", nargs=-1, metavar="[job] NAME…", shell_complete=completions.workloads
@@ -249,7 +249,10 @@ def _confirm(verb: str, rows: list[Json], given: Mapping[str, Any], *, is_harmfu
         return
     if not sys.stdin.isatty():
         if given["everything"]:
-            raise Usage(f"--all: nobody can be asked here; --yes to {verb} {len(rows)} workloads.")
+            raise Usage(
+                f"--all: there is no terminal to confirm on; use --yes to {verb} {len(rows)} "
+                f"workloads."
+            )
         return
     names = ", ".join(row["name"] for row in rows[:10])
     more = f" and {len(rows) - 10} more" if len(rows) > 10 else ""
@@ -260,7 +263,7 @@ def _confirm(verb: str, rows: list[Json], given: Mapping[str, Any], *, is_harmfu
 
 suspend = _acts("suspend", "is being stopped", "Stop workloads and keep their records.")
 resume = _acts("resume", "starts again", "Start stopped workloads as they were submitted.")
-rerun = _acts("rerun", "starts anew", "Make a new attempt of workloads that have ended.")
+rerun = _acts("rerun", "starts again", "Make a new attempt of workloads that have ended.")
 delete = _acts("delete", "is being deleted", "Delete workloads with their logs.", asks=True)
 
 

@@ -203,7 +203,7 @@ def resource(key: str) -> Json:
     """One of them. Raises LookupError with those that there are."""
     found = resources().get(key)
     if found is None:
-        raise LookupError(f"There is no resource {key!r}. There are: {', '.join(resources())}.")
+        raise LookupError(f"There is no resource {key!r}. Resources: {', '.join(resources())}.")
     return found
 
 

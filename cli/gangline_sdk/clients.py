@@ -96,13 +96,13 @@ class _Base:
     def _answer(self, call: Call[T], answer: httpx.Response) -> T:
         if answer.is_redirect:
             to = answer.headers.get("Location", "")
-            raise Unreachable(f"{self.url} sends us on to {to}: is that the address?")
+            raise Unreachable(f"{self.url} redirects to {to}: is that the address?")
         try:
             body = answer.json() if answer.content else None
         except ValueError:
             body = None
             if answer.is_success:
-                said = f"{self.url} answered with something that is no JSON: is it Gangline?"
+                said = f"{self.url} did not answer with JSON: is it Gangline?"
                 raise ServerFailed(said, status=answer.status_code) from None
         if answer.is_error:
             raise of_answer(answer.status_code, body)
@@ -122,15 +122,17 @@ def address(text: str) -> str:
     """The address of a server in one form. Raises NotSignedIn for none, Unreachable for a bad."""
     text = text.strip().rstrip("/")
     if not text:
-        raise NotSignedIn("No server is named: gangline login ADDRESS, or GANGLINE_URL.")
+        raise NotSignedIn("No server is set: use gangline login ADDRESS, or GANGLINE_URL.")
     if "://" not in text:
         text = f"https://{text}"
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise Unreachable(f"{text} is no address: {error}.") from None
+        raise Unreachable(f"{text} is not an address: {error}.") from None
     if url.scheme not in ("http", "https") or not url.host:
-        raise Unreachable(f"{text} is no address; give one such as https://gangline.example.com.")
+        raise Unreachable(
+            f"{text} is not an address; use one such as https://gangline.example.com."
+        )
     return text.removesuffix("/api/v1").removesuffix("/api")
 
 

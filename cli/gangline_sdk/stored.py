@@ -94,7 +94,7 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise Unusable(f"{path} cannot be read: {error}. Mend or remove it.") from None
+        raise Unusable(f"{path} cannot be read: {error}. Fix or remove it.") from None
     return found if isinstance(found, dict) else {}
 
 

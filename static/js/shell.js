@@ -624,7 +624,7 @@ for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(name, (event) => {
     const id = event.detail?.xhr?.getResponseHeader?.("X-Request-Id");
     const text = id
-      ? `The server could not do this. Try again. Error id ${id}`
+      ? `The server could not do this. Try again. Error ID ${id}`
       : "The server did not answer. Try again.";
     show({ text, tone: "bad" });
   });

@@ -141,5 +141,5 @@ def test_names_of_the_tree_are_checked(world: World) -> None:
     for name in ("Vision", "a_b", "", "x" * 52, "kube-system", "default"):
         with pytest.raises(Refused):
             make("project", department=world.department, name=name)
-    with pytest.raises(Refused, match="project of this name already"):
+    with pytest.raises(Refused, match="project with this name already exists"):
         make("project", department=world.department, name="vision")

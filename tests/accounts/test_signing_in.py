@@ -74,7 +74,7 @@ def test_wrong_and_unknown_get_the_same_words_and_keep_the_name(
     response = client.post("/login", {"username": name, "password": password})
     assert response.status_code == 422
     page = response.content.decode()
-    assert "User name or password is not right." in page
+    assert "Wrong user name or password." in page
     assert f'value="{name}"' in page
     assert password not in page
 
@@ -98,7 +98,7 @@ def test_six_wrong_passwords_lock_even_the_right_one_out(client: Client, user: U
         headers={"X-Forwarded-For": "203.0.113.9"},
     )
     assert response.status_code == 429
-    assert "Too many tries" in response.content.decode()
+    assert "Too many attempts" in response.content.decode()
     assert 'value="ada"' in response.content.decode()
     assert not is_signed_in(client)
     assert AuditEntry.objects.filter(action="session.locked_out").exists()

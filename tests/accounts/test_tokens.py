@@ -109,7 +109,7 @@ def test_the_link_leads_to_where_a_server_of_the_folder_listens(
 
 @pytest.mark.parametrize("command", [["token", "nobody"], ["sign-in-link", "nobody"]])
 def test_commands_say_who_there_is(user: User, command: list[str]) -> None:
-    with pytest.raises(CommandError, match=r"There is no user nobody\. There are: ada"):
+    with pytest.raises(CommandError, match=r"There is no user nobody\. Users: ada"):
         run(*command)
 
 

@@ -11,8 +11,8 @@ from gangline.api.parsing import MAX_DEPTH, MAX_NODES, loads
 from tests.support.api import ApiClient
 
 REFUSED = {
-    "duplicate key": (b'{"a": 1, "a": 2}', "a stands twice"),
-    "duplicate key deep": (b'{"spec": {"x": 1, "x": 1}}', "x stands twice"),
+    "duplicate key": (b'{"a": 1, "a": 2}', "a appears twice"),
+    "duplicate key deep": (b'{"spec": {"x": 1, "x": 1}}', "x appears twice"),
     "NaN": (b'{"a": NaN}', "NaN"),
     "Infinity": (b'{"a": -Infinity}', "Infinity"),
     "overflow": (b'{"a": 1e400}', "too large"),
@@ -23,7 +23,7 @@ REFUSED = {
     "byte order mark": (b'\xef\xbb\xbf{"a": 1}', "byte order mark"),
     "not utf-8": (b'{"a": "\xff"}', "UTF-8"),
     "utf-16": ('{"a": 1}'.encode("utf-16"), "UTF-8"),
-    "nul in a value": (b'{"a": {"b": ["\\u0000"]}}', "a.b[0] holds a NUL"),
+    "nul in a value": (b'{"a": {"b": ["\\u0000"]}}', "a.b[0] contains a NUL"),
     "nul in a key": (b'{"a\\u0000b": 1}', "NUL"),
     "half a surrogate pair": (b'{"a": "\\ud800"}', "surrogate"),
     "half a surrogate pair in a key": (b'{"\\udc00": 1}', "surrogate"),
@@ -67,15 +67,15 @@ def test_refused(what: str) -> None:
         (
             b'{"args": "a\\u0000"}',
             "args",
-            "spec.args holds a NUL character.",
+            "spec.args contains a NUL character.",
         ),
         (
             b'{"args": "\\ud800"}',
             "args",
-            "spec.args holds half of a surrogate pair.",
+            "spec.args contains half of a surrogate pair.",
         ),
-        (b'{"a": {"b": 1, "b": 2}}', "a.b", "spec.a.b stands twice in one object."),
-        (b'{"": 1, "": 2}', "", "spec. stands twice in one object."),
+        (b'{"a": {"b": 1, "b": 2}}', "a.b", "spec.a.b appears twice in one object."),
+        (b'{"": 1, "": 2}', "", "spec. appears twice in one object."),
         (b'{"a": "' + b"x" * 70_000 + b'"}', "a", "spec.a is longer than 64 KiB."),
     ],
 )

@@ -196,7 +196,9 @@ def test_another_projects_id_looks_like_no_id_at_all(world: World, address: str)
         for key in (str(world.vision.pk), "999999")
     )
     assert hidden.status_code == absent.status_code == 404
-    assert absent.json()["message"] == "The project does not exist, or you may not see it."
+    assert absent.json()["message"] == (
+        "The project does not exist, or you do not have access to it."
+    )
     said = f"You entered {world.vision.pk}.", "You entered 999999."
     project, workers = absent.json()["problems"]
     assert hidden.json() == absent.json() | {
@@ -207,7 +209,7 @@ def test_another_projects_id_looks_like_no_id_at_all(world: World, address: str)
         "workload", "projectId", "999999"
     )  # fmt: skip
     assert absent.json()["details"].startswith(
-        "Project does not exist, or you may not see it. You entered 999999."
+        "Project does not exist, or you do not have access to it. You entered 999999."
     )
     assert workers["path"] == "numWorkers"
 

@@ -151,7 +151,7 @@ def test_it_opens_nowhere_else_and_comes_to_the_newest_key(world: World) -> None
     assert store.data_of(one)["Password"] == CANARY
     Credential.objects.filter(pk=other.pk).update(sealed=one.sealed)
     other.refresh_from_db()
-    with pytest.raises(store.CannotUse, match="sealed for something else"):
+    with pytest.raises(store.CannotUse, match="encrypted for something else"):
         store.data_of(other)
 
 

@@ -88,7 +88,7 @@ def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
         ((200, "<h1>Some other site</h1>"), 1),
         ((302, "https://other.example/"), 7),
         ((401, '{"code": 401, "message": "The token has expired."}'), 4),
-        ((403, '{"code": 403, "message": "You may not do this."}'), 4),
+        ((403, '{"code": 403, "message": "You do not have permission to do this."}'), 4),
         ((429, '{"code": 429, "message": "Too many."}'), 1),
         ((503, '{"code": 503, "message": "The database is busy."}'), 7),
     ],

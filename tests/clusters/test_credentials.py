@@ -74,9 +74,9 @@ def test_a_credential_moved_to_another_cluster_is_refused(db: None) -> None:
     stored = credentials.store(lab, ACCESS, by=None)
     credentials.store(other, ACCESS, by=None)
     Credential.objects.filter(cluster=other).update(sealed=stored.sealed)
-    with pytest.raises(credentials.NoCredential, match="sealed for something else"):
+    with pytest.raises(credentials.NoCredential, match="encrypted for something else"):
         credentials.access_of(other)
-    with pytest.raises(Unconnectable, match="give the credential again"):
+    with pytest.raises(Unconnectable, match="replace the credential"):
         connections.driver_for(other)
 
 
@@ -93,7 +93,7 @@ def test_a_lost_key_file_is_said(db: None, own_keys: Path) -> None:
     lab = cluster()
     credentials.store(lab, ACCESS, by=None)
     own_keys.unlink()
-    with pytest.raises(credentials.NoCredential, match="Put the key file back"):
+    with pytest.raises(credentials.NoCredential, match="Restore the key file"):
         credentials.access_of(lab)
 
 
@@ -214,10 +214,10 @@ def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
     assert out.getvalue().splitlines() == [
         "Department research on lab.",
         "Project vision in department research.",
-        "It works in the namespace gangline-vision, made with its first workload.",
+        "It uses the namespace gangline-vision, created with its first workload.",
     ]
     assert lab.projects.get().department.name == "research"
-    with pytest.raises(CommandError, match=r"There is no cluster nowhere\. There is: lab"):
+    with pytest.raises(CommandError, match=r"There is no cluster nowhere\. Clusters: lab"):
         call_command("project", "x", "--cluster", "nowhere")
     with pytest.raises(CommandError, match="already"):
         call_command("project", "vision", "--cluster", "lab")

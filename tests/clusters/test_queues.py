@@ -74,7 +74,7 @@ def test_where_there_are_no_queues_none_can_be_named(
 @pytest.mark.parametrize("name", ["Team", "a b", "-a", ".a"])
 def test_a_name_that_no_queue_can_have_is_refused(db: None, name: str) -> None:
     cluster(queues=FOUND)
-    with pytest.raises(CommandError, match="1 to 63 small letters"):
+    with pytest.raises(CommandError, match="1 to 63 lowercase letters"):
         project(name)
 
 

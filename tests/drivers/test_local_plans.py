@@ -16,7 +16,7 @@ from gangline.drivers.local.shim import command, files
 from tests.support.local_cluster import LocalCluster, processes_of
 from tests.support.waiting import wait_for
 
-DAMAGED = "The plan of this attempt is damaged, so it cannot go on. Run it again."
+DAMAGED = "The plan of this attempt is damaged, so it cannot continue. Run it again."
 NEWER = "The plan of this attempt has version 2, and this Gangline follows version 1. Run it again."
 
 

@@ -85,7 +85,7 @@ def settings_of_two(open_page: Opener, page: Page, lab: Cluster) -> None:
     other.locator("#f-name").fill("zurich")
     other.locator("#f-gpu_resource").fill("amd.com/gpu")
     other.get_by_role("button", name="Save").click()
-    expect(other.get_by_text("Someone else changed this meanwhile")).to_be_visible()
+    expect(other.get_by_text("Someone else changed this")).to_be_visible()
     assert other.locator("#f-gpu_resource").input_value() == "amd.com/gpu"
     assert violations(other) == []
     other.get_by_role("button", name="Replace").click()
@@ -103,7 +103,7 @@ def a_credential_that_fails(page: Page, lab: Cluster) -> None:
     page.locator("#f-token").fill("not-it")
     page.get_by_role("button", name="Replace the credential").click()
     failed = page.locator("[data-step=Credential][data-state=failed]")
-    expect(failed).to_contain_text("The one that was there before is still used.", timeout=60_000)
+    expect(failed).to_contain_text("The previous credential is still in use.", timeout=60_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
     assert violations(page) == []
     assert Credential.objects.get(cluster=lab).sealed == sealed
@@ -120,7 +120,7 @@ def an_orphan_is_deleted(page: Page, lab: Cluster) -> None:
     page.goto("/clusters")
     page.get_by_role("link", name="1 unmanaged object").click()
     page.get_by_role("button", name="Ignore lost").click()
-    expect(page.get_by_text("PyTorchJob lost is ignored from now on.")).to_be_visible()
+    expect(page.get_by_text("PyTorchJob lost is now ignored.")).to_be_visible()
     page.get_by_text("1 ignored").click()
     page.get_by_role("button", name="List lost again").click()
     link = page.get_by_role("link", name="Delete lost")

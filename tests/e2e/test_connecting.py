@@ -87,7 +87,7 @@ def test_without_scripts(open_page: Opener, bed: Bed) -> None:
         page.wait_for_timeout(250)
         page.reload()
     step(page, "Identity", "failed")
-    expect(page.get_by_text("does not accept the credential").first).to_be_visible()
+    expect(page.get_by_text("rejected the credential").first).to_be_visible()
     page.get_by_role("link", name="Replace credential").click()
     page.locator("#way-token").check()
     page.locator("#f-server").fill(bed.restricted.server)

@@ -65,7 +65,7 @@ def test_the_first_day_of_everyone(fresh: Product) -> None:
     step(page, "Connect a cluster")
     expect(page.get_by_role("heading", level=1)).to_have_text("Connect a cluster")
 
-    step(page, "Make a project")
+    step(page, "Create a project")
     page.get_by_role("link", name="New department").click()
     page.get_by_label("Name").fill("research")
     create(page, "department")

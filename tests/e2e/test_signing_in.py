@@ -65,7 +65,7 @@ def test_a_failed_sign_in_keeps_the_name_and_focuses_the_error(
     signed_out.goto("/login")
     fill(signed_out, person, "wrong")
     summary = signed_out.get_by_test_id("problem-summary")
-    expect(summary).to_contain_text("User name or password is not right.")
+    expect(summary).to_contain_text("Wrong user name or password.")
     expect(summary).to_be_focused()
     expect(signed_out.get_by_label("User name")).to_have_value(person)
     expect(signed_out.get_by_label("Password")).to_have_value("")

@@ -73,7 +73,7 @@ def test_a_script_is_edited_submitted_and_followed_to_its_files_and_report(
     page.wait_for_url(CREATED)
     url = page.url
     expect(page.get_by_test_id("page-workload")).to_have_attribute("data-status", "Pending")
-    expect(page.locator("main")).to_contain_text("It is the next of its partition.")
+    expect(page.locator("main")).to_contain_text("Next in the queue of its partition.")
     lab.run("scancel", first)
     expect(page.get_by_test_id("page-workload")).to_have_attribute(
         "data-status", "Running", timeout=60_000

@@ -62,7 +62,7 @@ def test_what_is_typed_is_saved_and_wrong_lines_are_told(open_page: Opener) -> N
     page.get_by_role("button", name="Form", exact=True).click()
     page.wait_for_url("**/workers")
     expect(page.locator('[name="worker.numWorkers"]')).to_have_value("3")
-    page.get_by_role("button", name="Mend it").click()
+    page.get_by_role("button", name="Fix it").click()
     page.wait_for_url("**/yaml")
     expect(text).to_have_value(f"{said}  numWorkers: 3\n  numWorkers: 4\n")
 

@@ -65,7 +65,7 @@ def test_what_happens_above_a_quota_is_told_by_who_enforces_it(
     department.cluster.refresh_from_db()
     told = queues.enforcement(department.cluster, own_queue)
     assert told.is_enforced == is_enforced
-    assert told.above.startswith(f"{who} stops" if is_enforced else "Nothing stops")
+    assert told.above.startswith(f"{who} stops" if is_enforced else "Workloads above")
 
 
 def test_a_queue_for_each_in_a_tree_sized_by_the_quota(department: Department) -> None:

@@ -33,7 +33,7 @@ def api(world: World, method: str, path: str, body: Any = None) -> Any:
 def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: World) -> None:
     """Vision has 2 GPUs already."""
     limit_department(world, 4)
-    sentence = "Department research: 2 of 4 GPUs given, 2 left. This one asks for 5: 3 too many."
+    sentence = "Department research: 2 of 4 GPUs assigned, 2 left. This one needs 5: 3 too many."
     path = f"projects/{world.nlp.pk}/resources"
     answer = api(world, "PATCH", path, [{"gpu": {"deserved": 5}}])
     assert answer.status_code == 400

@@ -43,8 +43,8 @@ def test_nodes_of_another_shape_are_a_doubt_and_the_check_ends(world: World) -> 
     seen = checks.progress(cluster)
     assert seen is not None
     assert (seen.is_running, seen.broke_off, seen.to_come) == (False, False, ())
-    assert "What the cluster told could not be understood." in [s.sentence for s in seen.steps]
-    assert "What the cluster told could not be understood." in shown(world, cluster)
+    assert "The answer of the cluster could not be read." in [s.sentence for s in seen.steps]
+    assert "The answer of the cluster could not be read." in shown(world, cluster)
 
 
 def test_a_check_that_breaks_says_so_and_has_ended(
@@ -58,5 +58,5 @@ def test_a_check_that_breaks_says_so_and_has_ended(
     seen = checks.progress(cluster)
     assert seen is not None
     assert (seen.is_running, seen.broke_off) == (False, False)
-    assert seen.steps[-1].sentence == "It broke; the log says where."
-    assert "It broke; the log says where." in shown(world, cluster)
+    assert seen.steps[-1].sentence == "Internal error. See the server log."
+    assert "Internal error. See the server log." in shown(world, cluster)

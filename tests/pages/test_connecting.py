@@ -123,22 +123,22 @@ OLD = pair("old", begins=-9, ends=-3)
         (typed(kubeconfig({"certificate-authority-data": data(OLD.certificate)})),
          "certificate-authority-data expired on"),
         (typed(kubeconfig({"server": "https://absent.invalid"})),
-         "The name absent.invalid is not known here."),
+         "The name absent.invalid cannot be resolved."),
         ({"name": "lab", "way": "kubeconfig", "kubeconfig": "x" * 70_000},
-         "a kubeconfig has at most 64."),
+         "the limit is 64."),
         ({"name": "lab", "way": "kubeconfig", "kubeconfig": "a: ["}, "this is not valid YAML"),
         ({"name": "lab", "way": "kubeconfig"}, "Paste a kubeconfig, or choose its file."),
-        ({"name": "lab", "way": "telepathy"}, "Choose one of the ways that are shown."),
-        ({"name": "lab", "way": "in-cluster"}, "Choose one of the ways that are shown."),
-        (by_token(server="http://10.0.0.1"), "API server must begin with https://"),
-        (by_token(server="https://u:CANARY@10.0.0.1"), "must not hold a user name or password"),
-        (by_token(authority="CANARY"), "Certificate authority is not a PEM text"),
+        ({"name": "lab", "way": "telepathy"}, "Choose one of the options."),
+        ({"name": "lab", "way": "in-cluster"}, "Choose one of the options."),
+        (by_token(server="http://10.0.0.1"), "API server must start with https://"),
+        (by_token(server="https://u:CANARY@10.0.0.1"), "must not contain a user name or password"),
+        (by_token(authority="CANARY"), "Certificate authority is not in PEM format"),
         (by_token(token=""), "Token is missing."),
         (by_token(token="a b"), "Token must be one line"),
-        (by_token(namespace_prefix="Not a prefix"), "Use 1 to 20 small letters"),
+        (by_token(namespace_prefix="Not a prefix"), "Use 1 to 20 lowercase letters"),
         (by_token(scheduler="magic"), "Choose one of: volcano"),
         (by_token(name=""), "This field is required."),
-        (by_token(name="this-machine"), "There is already a cluster of this name."),
+        (by_token(name="this-machine"), "A cluster with this name already exists."),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_said_and_nothing_is_stored(
@@ -148,7 +148,7 @@ def test_what_is_refused_is_said_and_nothing_is_stored(
     page = answer.content.decode()
     assert answer.status_code == 422
     assert sentence in page.replace("&#x27;", "'")
-    assert "Nothing was stored." in page
+    assert "Nothing was saved." in page
     assert SECRET not in page
     assert nothing_stored()
 
@@ -165,7 +165,7 @@ def test_what_was_typed_is_kept_but_for_secrets(post: Post) -> None:
 def test_the_hint_of_the_prefix_is_true_of_any_prefix(post: Post) -> None:
     page = post(**by_token(name="", namespace_prefix="gg")).content.decode()
     assert 'value="gg"' in page
-    assert "With gangline, project vision works in gangline-vision." in page
+    assert "With gangline, project vision uses the namespace gangline-vision." in page
 
 
 GOOD = pair("good")
@@ -238,7 +238,7 @@ def test_a_file_may_be_sent_in_place_of_a_text(world: World, post: Post) -> None
     assert credentials.access_of(Cluster.objects.get(name="lab")).token == SECRET
     file = SimpleUploadedFile("config", b"x" * 200_000)
     page = post(name="two", way="kubeconfig", file=file).content.decode()
-    assert "a kubeconfig has at most 64" in page
+    assert "the limit is 64" in page
     assert "The file has 196 KiB" in page
     assert not Cluster.objects.filter(name="two").exists()
 
@@ -250,7 +250,7 @@ def test_what_is_too_large_for_any_form_is_a_page_that_says_what_to_do(world: Wo
     answer = client.post(CONNECT, {"name": "two", "way": "kubeconfig", "file": huge})
     page = answer.content.decode()
     assert answer.status_code == 413
-    assert "It has 5.0 MiB, and a form takes at most 1 MiB. Nothing was changed." in page
+    assert "It is 5.0 MiB; the limit for a form is 1 MiB. Nothing was changed." in page
     assert "kubectl config view --raw --flatten --minify" in page
     assert 'href="">Go back to the form' in page
     plain = Client().post(CONNECT, {"kubeconfig": "x" * (2 << 20)})

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from gangline.lib import yaml_text
 from gangline.policies.services import save
@@ -84,6 +85,18 @@ def test_a_workload_is_tried_on_it(world: World, address: str, text: str, said: 
         assert ("Retries", "3 retries", "project vision") in {
             (one.label, one.value, one.source) for one in verdict.given
         }
+
+
+def test_the_api_refuses_by_the_same_rules(world: World, address: str) -> None:
+    answer = Client().post(
+        "/api/v1/workloads/distributed",
+        world.spec_body(image="evil.io/x", numWorkers=9),
+        content_type="application/json",
+        headers=world.headers("researcher-vision"),
+    )
+    assert answer.status_code == 400
+    issues = {(one["field"], one["rule"]) for one in answer.json()["complianceIssues"]}
+    assert {("spec.image", "registries"), ("spec.numWorkers", "max")} <= issues
 
 
 def test_a_recent_workload_is_tried_on_it(world: World, address: str) -> None:

@@ -160,5 +160,5 @@ def test_what_is_not_there_is_said_on_the_page(world: World, ran: tuple[Workload
     url = f"/workloads/{workload.pk}/files"
     answer = client.get(f"{url}/download?path=worker-0/none", follow=True)
     assert answer.status_code == 200
-    assert "It is not there." in answer.content.decode()
+    assert "It does not exist." in answer.content.decode()
     assert client.get(f"{url}?path=../up").status_code == 404

@@ -109,7 +109,7 @@ def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     world: World, sample: Template
 ) -> None:
     filler = Filler(world)
-    undone = {"Run the sample": False, "Look around the form": False}
+    undone = {"Run the sample": False, "Explore the form": False}
     assert steps(filler.client, "first-steps") == undone
     filler.post("setup", {"workload.name": "of-my-own"})
     assert steps(filler.client, "first-steps") == undone, "another draft says nothing about it"
@@ -119,7 +119,7 @@ def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     other = Filler(world)
     shown = other.get("setup", template=str(sample.pk)).page
     assert other.post("setup", {"workload.name": "look"}, page=shown).status == 303
-    assert steps(filler.client, "first-steps")["Look around the form"]
+    assert steps(filler.client, "first-steps")["Explore the form"]
     Workload.objects.update(status="Completed")
     assert steps(filler.client, "first-steps") == {}, "what is done goes away"
 
@@ -131,7 +131,7 @@ def test_looking_around_is_done_by_a_workload_of_one_s_own_from_the_form(
         name="mine", project=world.vision, owner=world.people["researcher-vision"], values={}
     )
     Workload.objects.filter(pk=made.pk).update(channel="form")
-    assert steps(Filler(world).client, "first-steps")["Look around the form"]
+    assert steps(Filler(world).client, "first-steps")["Explore the form"]
 
 
 def test_home_lists_the_templates_that_were_used_last_and_then_the_sample(
@@ -191,7 +191,7 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     actor = world.actor("administrator")
     values = {"department": world.department, "name": "team-a"}
     create(get("project"), actor=actor, values=values)
-    assert steps(admin, "set-up")["Make a project"]
+    assert steps(admin, "set-up")["Create a project"]
     assert admin.post("/users/new", {"username": "dana"}).status_code == 200
     assert steps(admin, "set-up")["Invite users"]
     save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")

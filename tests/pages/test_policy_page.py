@@ -38,7 +38,7 @@ def test_lines_with_problems_stand_numbered_above_the_text(world: World) -> None
 
 @pytest.mark.parametrize(
     ("person", "verbs"),
-    [("administrator", {"Write policy", "Edit"}), ("viewer-vision", {"Look"})],
+    [("administrator", {"Write policy", "Edit"}), ("viewer-vision", {"View"})],
 )
 def test_the_list_leads_to_writing_and_a_project_to_its_policy_and_workloads(
     world: World, person: str, verbs: set[str]

@@ -71,11 +71,11 @@ def test_the_report_says_what_was_used_by_whom_and_of_how_much(
 ) -> None:
     page = client_of(world).get(f"/workloads/{measured.pk}/report").content.decode()
     text = words(page)
-    assert "CPU used 51 % of the cores asked for" in text
+    assert "CPU used 51 % of the requested cores" in text
     assert "Last to start worker-1 3 s after the first" in text
     assert re.search(r"node-1 1 1\.5 cores", text)
     assert re.search(r"worker-0 node-0 0\.5 cores, 25 % of asked peak 0\.5 cores", text)
-    assert "No pod used more than 10 % of the memory it asked for." in text
+    assert "No pod used more than 10 % of the memory it requested." in text
     charts = re.findall(r'<svg viewBox="[^"]*" preserveAspectRatio="none" role="img"', page)
     assert len(charts) == 2
     assert page.count("Show as table") == 2

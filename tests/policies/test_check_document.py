@@ -66,7 +66,7 @@ def test_a_sound_policy_can_be_saved(text: str) -> None:
             "rules:\n  worker: {image: {canEdit: false, required: true}}",
             2,
             "rules.worker.image",
-            "must have a value, and nobody can give one: canEdit is false, no default",
+            "must have a value, but canEdit is false and there is no default",
         ),
     ],
 )
@@ -81,14 +81,14 @@ def test_a_policy_must_agree_with_itself(text: str, line: int, path: str, messag
             FIXED,
             "defaults:\n  worker:\n    numWorkers: 3",
             3,
-            "is fixed by the whole installation, so a default here does not count",
+            "is fixed by the whole installation, so a default here has no effect",
         ),
         (
             LOCKED,
             "defaults: {worker: {labels: {instances: [\n{name: a, value: x},\n"
             "{name: team, value: y}]}}}",
             3,
-            "has team, which is locked by the whole installation, so it does not count here",
+            "has team, which is locked by the whole installation, so it has no effect here",
         ),
         (
             CLOSED,
@@ -119,19 +119,19 @@ def test_a_policy_must_agree_with_itself(text: str, line: int, path: str, messag
             "rules: {worker: {numWorkers: {max: 8}}}",
             "rules:\n  worker:\n    numWorkers:\n      required: true\n      max: 16",
             5,
-            "16 does not count: the whole installation allows 8",
+            "16 has no effect: the whole installation allows 8",
         ),
         (
             "rules: {worker: {numWorkers: {min: 2}}}",
             "rules: {worker: {numWorkers: {min: 1}}}",
             1,
-            "1 does not count: the whole installation asks for 2",
+            "1 has no effect: the whole installation requires 2",
         ),
         (
             "rules: {worker: {compute: {cpuMemoryLimit: {max: 16G}}}}",
             "rules: {worker: {compute: {cpuMemoryLimit: {max: 15Gi}}}}",
             1,
-            "15Gi does not count: the whole installation allows 16G",
+            "15Gi has no effect: the whole installation allows 16G",
         ),
         (
             "rules: {worker: {image: {options: [a, b]}}}",
@@ -143,19 +143,19 @@ def test_a_policy_must_agree_with_itself(text: str, line: int, path: str, messag
             FIXED,
             "rules: {worker: {numWorkers: {canEdit: true}}}",
             1,
-            "canEdit: true does not count: the whole installation says the opposite",
+            "canEdit: true has no effect: the whole installation has the opposite",
         ),
         (
             CLOSED,
             "rules: {worker: {labels: {instances: {canAdd: true}}}}",
             1,
-            "canAdd: true does not count: the whole installation says the opposite",
+            "canAdd: true has no effect: the whole installation has the opposite",
         ),
         (
             "rules: {worker: {image: {required: true}}}",
             "rules: {worker: {image: {required: false}}}",
             1,
-            "required: false does not count: the whole installation says the opposite",
+            "required: false has no effect: the whole installation has the opposite",
         ),
     ],
 )

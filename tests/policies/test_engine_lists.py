@@ -87,11 +87,11 @@ def test_removing_what_is_not_there_is_no_problem() -> None:
         ({"name": "X", "value": ""}, "is locked and cannot be added"),
         (
             {"name": "http_proxy", "value": ""},
-            "differs from HTTP_PROXY, which is locked, only in case or blanks",
+            "differs from HTTP_PROXY, which is locked, only in case or spaces",
         ),
         (
             {"name": " HTTP_PROXY\t", "value": ""},
-            "differs from HTTP_PROXY, which is locked, only in case or blanks",
+            "differs from HTTP_PROXY, which is locked, only in case or spaces",
         ),
     ],
 )

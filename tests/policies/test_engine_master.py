@@ -138,7 +138,7 @@ def test_lists_of_the_workers_are_judged_for_the_master_too() -> None:
     assert messages(resolution) == [
         (
             "master.labels",
-            "is locked for the master, and the workers do not have it as it is there",
+            "is locked for the master, but not set the same way for the workers",
             "the whole installation",
         ),
         ("master.labels.0", "cannot be added to the master", "the whole installation"),

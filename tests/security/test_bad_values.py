@@ -71,7 +71,7 @@ def test_the_master_is_judged_as_strictly(world: World, researcher: ApiClient, r
     ("kind", "rows"), [("compute", OF_COMPUTE), ("environment", OF_ENVIRONMENT)]
 )
 def test_assets_are_judged_as_strictly(world: World, kind: str, rows: list[Row]) -> None:
-    """What stands twice in one list is wrong, and no conflict with anything."""
+    """What appears twice in one list is wrong, and no conflict with anything."""
     administrator = ApiClient(world, "administrator")
     where = {"name": "a", "scope": "project", "projectId": str(world.vision.pk)}
     whole = {"image": IMAGE} if kind == "environment" else {}

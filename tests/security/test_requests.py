@@ -162,7 +162,7 @@ def test_row_70_a_policy_saved_in_between_is_obeyed(
             saved.append(govern(world, "rules:\n  worker:\n    numWorkers:\n      max: 1\n"))
         return judged
 
-    monkeypatch.setattr("workloads.services.submission.judge", judge_then_tighten)
+    monkeypatch.setattr("workloads.services.submission.validate_submission", judge_then_tighten)
     response = researcher.post(SUBMIT, world.body())
     assert response.status_code == 400, response.content
     assert response.json()["problems"][0]["source"] == "project vision"

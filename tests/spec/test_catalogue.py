@@ -115,7 +115,7 @@ def declared(annotation: Any, default: Any = None) -> type[SpecModel]:
         (Annotated[bool | None, Ui("Sample", section="x")], "the section of its Ui note"),
         (Annotated[int | None, Field(ge=0), GENERAL], "a number needs a Le note"),
         (Annotated[float | None, Field(le=0), GENERAL], "a number needs a Ge note"),
-        (Annotated[str | None, GENERAL], "a text needs a MaxLen note"),
+        (Annotated[str | None, GENERAL], "text needs a MaxLen note"),
         (Annotated[Quantity | None, GENERAL], "a quantity needs a SizeRange note"),
         (Annotated[list[Item] | None, Field(max_length=3), GENERAL], "a list needs a ItemKey note"),
         (Annotated[list[Item] | None, ItemKey("name"), GENERAL], "a list needs a MaxLen note"),

@@ -56,7 +56,7 @@ def test_one_source_is_taken(item: dict[str, Any]) -> None:
         (
             {"configMap": {"name": "a", "key": "a/b"}},
             "configMap.key", "format",
-            "must have letters, digits, “-”, “_” or “.”, and not begin with “..”",
+            "must have letters, digits, “-”, “_” or “.”, and not start with “..”",
             "a key in it such as api-key",
         ),
         (

@@ -103,7 +103,7 @@ def test_the_master_has_no_fields_of_the_workload() -> None:
     assert [(p.field_id, p.message) for p in problems] == [
         (
             "master.backoffLimit",
-            "has one value for the whole workload, which stands with the workers",
+            "has one value for the whole workload, set with the workers",
         ),
         ("master.backofLimit", "is not a known field"),
     ]

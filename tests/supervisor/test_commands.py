@@ -47,7 +47,7 @@ def test_bootstrap_makes_an_administrator_who_may_work_in_the_project() -> None:
 def test_bootstrap_makes_only_what_is_missing() -> None:
     arguments = ("bootstrap", "--admin", "ada", "--project", "vision", "--local-cluster")
     _run(*arguments)
-    assert _run(*arguments) == "Everything was there already.\n"
+    assert _run(*arguments) == "Nothing to do: everything exists already.\n"
     said = _run("bootstrap", "--admin", "ada", "--project", "nlp")
     assert said == "Project nlp in department main.\n"
 

@@ -113,7 +113,7 @@ def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, below: str) -> No
 def test_help_is_given_anywhere(tmp_path: Path) -> None:
     done = _run(tmp_path / "wrong", "sign-in-link", "--help")
     assert done.returncode == 0
-    assert "signs a person in" in done.stdout
+    assert "signs a user in" in done.stdout
 
 
 def test_an_installation_is_found(tmp_path: Path) -> None:

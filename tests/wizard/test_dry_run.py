@@ -113,7 +113,7 @@ def test_doubt_is_never_shown_as_consent(filler: Filler, truth: FaultyCluster) -
     filler.ready()
     truth.set_unreachable(True)
     answer = check(filler)
-    assert "could not be made" in told(answer)
+    assert "failed" in told(answer)
     assert "Not checked: The cluster does not answer." in told(answer)
     assert "would accept" not in answer.page.html
 
@@ -169,7 +169,7 @@ def test_the_verdict_is_that_of_the_cluster_and_create_asks_once(
     assert told(answer).count(WORDS) == 1
     assert "tone-bad" in answer.page.one(data_testid="bar-verdict").attributes["class"]
     assert "tone-bad" in answer.page.one(data_testid="verdict").attributes["class"]
-    assert "Starts at once" not in answer.page.html
+    assert "Starts immediately" not in answer.page.html
     asked = filler.post("review", go="create")
     assert asked.status == 200
     assert WORDS in asked.page.html

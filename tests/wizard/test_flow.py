@@ -245,10 +245,10 @@ def test_a_framework_s_card_gives_the_reason_and_its_why_the_way_out(
 def test_no_start_is_promised_while_something_is_to_mend(filler: Filler) -> None:
     filler.ready()
     good = filler.get("review").page
-    assert "Starts at once." in good.one(data_testid="verdict").text
+    assert "Starts immediately." in good.one(data_testid="verdict").text
     filler.post("workers", {"worker.command": ""}, go="autosave")
     bad = filler.get("review", check="1").page
-    assert "Starts at once" not in bad.html
+    assert "Starts immediately" not in bad.html
     verdict = bad.one(data_testid="verdict").text
     assert verdict == "Not ready. Still to fill in: Command."
 

@@ -52,7 +52,7 @@ def test_a_copy_of_what_lives_is_one_and_hinders_nothing(engine: KubernetesEngin
     (row,) = Orphan.objects.filter(is_sure=True)
     assert (row.name, row.why) == (
         "copied",
-        "It is a copy: it bears the labels of digits, which has an object of its own.",
+        "It is a copy: it has the labels of digits, which has an object of its own.",
     )
     intents.stop(workload_id=workload.pk, by="administrator")
     engine.until(workload, "Stopped", seconds=120)

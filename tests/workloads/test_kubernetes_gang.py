@@ -179,7 +179,7 @@ def test_a_pod_that_the_cluster_moves_away_costs_no_try(
     assert engine.bed.client.patch(PODS, *pods).ok
     wait_for(lambda: current_attempt(workload).no == 2, seconds=20)
     assert workload.attempts.get(no=1).observed_reason == (
-        "worker-1: Moved away by the cluster: The node was low on resource: memory."
+        "worker-1: Evicted by the cluster: The node was low on resource: memory."
     )
     assert current_attempt(workload).cause == "moved"
     engine.until(workload, "Running")
@@ -203,7 +203,7 @@ def test_a_drained_node_costs_no_try_and_is_named(
     assert engine.bed.client.request("POST", path, body=eviction).ok
     wait_for(lambda: current_attempt(workload).no == 2, seconds=30)
     first = workload.attempts.get(no=1)
-    assert first.observed_reason.startswith("worker-1: Moved away by the cluster")
+    assert first.observed_reason.startswith("worker-1: Evicted by the cluster")
     assert first.replicas.get(role="worker", index=1).state == "Failed"
     assert current_attempt(workload).cause == "moved"
     engine.until(workload, "Running")
@@ -302,7 +302,7 @@ def test_an_object_of_others_with_its_name_is_left_alone(engine: KubernetesEngin
     engine.until(workload, "Failed")
     assert workload.reason == (
         "Another object on the cluster has this name: "
-        f"taken in namespace {engine.namespace} was made by others."
+        f"taken in namespace {engine.namespace} was not created by Gangline."
     )
     assert workload.next_reason.startswith("Remove that object from the cluster, or Copy & edit")
     after = engine.bed.client.get(kind.resource, engine.namespace, "taken").body

@@ -217,7 +217,7 @@ def test_f57_an_object_that_is_poison_is_stored_cleaned_and_the_watch_goes_on(
     assert engine.bed.client.patch(PODS, *path).ok
     wait_for(lambda: workload.attempts.get(no=1).outcome, seconds=120)
     reason = workload.attempts.get(no=1).observed_reason
-    assert reason.startswith("worker-1: Moved away by the cluster: no  room [31myyy")
+    assert reason.startswith("worker-1: Evicted by the cluster: no  room [31myyy")
     assert len(reason) <= 400
     for name in ("calm-worker-0", "calm-worker-1"):
         engine.bed.annotate(engine.namespace, name, exit_code=0, run_for="100ms")
@@ -256,10 +256,10 @@ def test_a_right_that_is_taken_away_is_told_and_its_return_too(
     proxy.on("GET", "^/api/v1/pods$", answers(403, _forbidden("pods")), times=float("inf"))
     proxy.on("GET", "/namespaces$", answers(403, _forbidden("namespaces")), times=float("inf"))
     proxy.cut_streams()
-    expected = "Gangline may not list "
+    expected = "Gangline does not have permission to list "
     wait_for(lambda: Cluster.objects.get().watch_trouble.startswith(expected), seconds=60)
     told = Cluster.objects.get().watch_trouble
-    assert told.endswith("its role on the cluster lacks that right.")
+    assert told.endswith("its role on the cluster lacks that permission.")
     proxy.clear()
     wait_for(lambda: not Cluster.objects.get().watch_trouble, seconds=60)
     _remove(engine, workload)

@@ -306,7 +306,7 @@ def test_a_stopped_attempt_that_is_seen_again_is_no_anomaly(workload: Workload, 
     assert not Event.objects.filter(kind=events.ANOMALY).exists()
     see(RUNNING, ago=1)
     (event,) = Event.objects.filter(kind=events.ANOMALY)
-    assert event.message.startswith("Attempt 1 had ended, yet the cluster shows it as Running.")
+    assert event.message.startswith("Attempt 1 had ended, but the cluster shows it as Running.")
     attempt.refresh_from_db()
     assert (attempt.outcome, attempt.observed_state) == ("Stopped", "Suspended")
 

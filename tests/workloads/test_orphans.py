@@ -94,7 +94,7 @@ def test_an_orphan_is_shown_after_two_looks_and_says_what_it_uses(
         "PyTorchJob", place, made["metadata"]["uid"],
     )  # fmt: skip
     assert (one.workload, one.gpus, one.pods) == (lost, 6, 0)
-    assert one.why == "Its workload is not known here."
+    assert one.why == "Its workload is unknown here."
     assert one.created_at is not None
     assert rows["nameless"].why == "It names no workload."
     for name in ("lost", "nameless", "foreign", "by-hand"):

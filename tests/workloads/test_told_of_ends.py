@@ -12,7 +12,7 @@ RUNNING, TERMINATING, FAILED = (
     ObservedState.TERMINATING,
     ObservedState.FAILED,
 )
-NO_RIGHT = "Gangline may not list pytorchjobs"
+NO_RIGHT = "Gangline does not have permission to list pytorchjobs"
 OPERATOR = "PyTorchJob digits is failed because 1 Worker replica(s) failed."
 
 
@@ -72,7 +72,7 @@ def test_pods_of_what_somebody_removed_have_ended(workload: Workload, see: See) 
     see(ObservedState.ABSENT)
     first, second = Replica.objects.order_by("rank")
     assert (first.state, second.state) == ("Stopped", "Succeeded")
-    assert first.reason.startswith("Removed with the whole")
+    assert first.reason.startswith("Removed with the workload")
     assert first.ended_at is not None
 
 
@@ -99,7 +99,7 @@ def test_a_stop_stays_when_it_was_though_its_object_goes_later(
 def test_the_pod_that_the_cluster_took_is_remembered_when_it_is_gone(
     workload: Workload, see: See, last: ObservedState
 ) -> None:
-    moved = "worker-1: Moved away by the cluster: Eviction API: evicting."
+    moved = "worker-1: Evicted by the cluster: Eviction API: evicting."
     see(
         TERMINATING, reason=moved, first_failure="worker-1", is_preempted=True, ago=20,
         replicas=_two(ReplicaState.FAILED, moved.partition(": ")[2]),

@@ -25,7 +25,9 @@ from workloads.services import files
 _NAMES = frozenset({"attempt", "place", "path"})
 _PARAMETERS = [
     OpenApiParameter(
-        "attempt", between(1, 999_999_999), description="Its number; the newest without it."
+        "attempt",
+        between(1, 999_999_999),
+        description=("Number of the attempt; the newest by default."),
     ),
     OpenApiParameter(
         "place",
@@ -35,8 +37,10 @@ _PARAMETERS = [
     OpenApiParameter(
         "path",
         OpenApiTypes.STR,
-        description="Names below the place with slashes between them; bytes that are no text are"
-        " percent-encoded as they are.",
+        description=(
+            "Names below the place with slashes between them; bytes that are not text are "
+            "percent-encoded."
+        ),
     ),
 ]
 _PLACE: dict[str, Any] = {
@@ -53,7 +57,8 @@ _ENTRY = component(
         "type": "object",
         "required": ["name", "kind", "size", "modifiedAt", "url"],
         "properties": {
-            "name": shapes.TEXT | {"description": "For people: what is no text is escaped."},
+            "name": shapes.TEXT
+            | {"description": ("For display: bytes that are not text are escaped.")},
             "kind": shapes.TEXT | {"enum": [kind.value for kind in Kind]},
             "size": {"type": ["integer", "null"], "description": "Bytes of a file; else null."},
             "modifiedAt": shapes.TIME,
@@ -74,7 +79,7 @@ _LISTING = component(
             "place": shapes.TEXT,
             "places": {"type": "array", "items": _PLACE},
             "entries": {"type": "array", "items": _ENTRY},
-            "isCut": shapes.YES_NO | {"description": "The folder holds more."},
+            "isCut": shapes.YES_NO | {"description": "The folder contains more."},
         },
     },
 )

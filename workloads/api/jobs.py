@@ -54,7 +54,7 @@ _SHOWN = component(
         "properties": {
             "number": shapes.TEXT,
             "text": shapes.TEXT
-            | {"description": "All that the scheduler tells, and the script if it may be read."},
+            | {"description": "The details from the scheduler, and the script if it can be read."},
         },
     },
 )

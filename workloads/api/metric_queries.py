@@ -63,11 +63,11 @@ def read_query(request: Request, types: Sequence[str], also: Collection[str] = (
     given = [name.strip().rpartition(".")[2] for name in query.get("metricType", "").split(",")]
     names = list(dict.fromkeys(name.upper() for name in given if name))
     if not names:
-        raise BadQuery(f"metricType is missing. There are: {', '.join(types)}.")
+        raise BadQuery(f"metricType is missing. Accepted: {', '.join(types)}.")
     for name in names:
         if name not in types:
             listed = ", ".join(types)
-            raise BadQuery(f"There is no metricType {name[:60]!r} here. There are: {listed}.")
+            raise BadQuery(f"There is no metricType {name[:60]!r} here. Accepted: {listed}.")
     span = span_of(request)
     if span is None:
         raise BadQuery(_NO_TIME.format("start"))

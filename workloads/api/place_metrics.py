@@ -126,7 +126,7 @@ def attempts_in(where: Q, start: float, end: float) -> list[Attempt]:
         return holdings.attempts_between(where, start, end)
     except holdings.TooMany:
         most = holdings.MOST_ATTEMPTS
-        says = f"More than {most} runs of workloads are in this time: ask for less."
+        says = f"More than {most} runs of workloads are in this time. Request a shorter one."
         raise BadQuery(says) from None
 
 

@@ -46,7 +46,7 @@ DESIRED: Schema = {"type": "string", "enum": ["Running", "Stopped", "Deleted"]}
 STATUS: Schema = {"type": "string", "enum": list(STATUSES), "description": "The word people read."}
 REASON_CODE: Schema = {
     "type": "string",
-    "description": f"The reason for programs: {', '.join(CODES)}. Empty where it has none.",
+    "description": f"Machine-readable reason: {', '.join(CODES)}. Empty if there is none.",
 }
 CONFIGURATION: Schema = {"type": "string", "enum": list(CONFIGURATIONS)}
 
@@ -117,8 +117,8 @@ PREVIEW = component(
         ),
         cluster=_object(
             ("asked", "doubts"),
-            asked={"type": "array", "items": TEXT, "description": "What the cluster would take."},
-            doubts={"type": "array", "items": TEXT, "description": "What could not be asked."},
+            asked={"type": "array", "items": TEXT, "description": "What the cluster would accept."},
+            doubts={"type": "array", "items": TEXT, "description": "What could not be checked."},
         )
         | {"description": "With dryRun=All: what the cluster itself said."},
         native=_object(("kind", "title"), kind=TEXT, title=TEXT, text=TEXT, why=TEXT)
@@ -145,7 +145,7 @@ _LISTED = {
     "workloadRequestedResources": _object(gpu=_REQUEST),
     "allocatedResources": _object(gpu={"type": "number"}),
     "actionsSupport": _object(delete=YES_NO, suspend=YES_NO, resume=YES_NO)
-    | {"description": "What its state allows; whether one may is checked when it is asked for."},
+    | {"description": "What its state allows; permissions are checked on request."},
     "seq": WHOLE,
 }  # fmt: skip
 ROW = component("Workload", _object(tuple(_LISTED), **_LISTED))
@@ -242,7 +242,7 @@ LIST_PARAMETERS = [
 _LINE: dict[str, Schema] = {
     "id": TEXT, "pod": TEXT, "time": TEXT, "stream": TEXT, "text": TEXT, "isCut": YES_NO,
 }  # fmt: skip
-_REPLACES = YES_NO | {"description": "The text stands for the whole line, not behind it."}
+_REPLACES = YES_NO | {"description": "The text replaces the whole line instead of extending it."}
 LOG = component(
     "Log",
     _object(
@@ -256,18 +256,18 @@ LOG = component(
             "description": "What was added to lines of earlier answers, by id.",
         },
         before=TEXT | {"description": "Place before the first line."},
-        after=TEXT | {"description": "Place behind the last line: ask from here on to follow."},
+        after=TEXT | {"description": "Place after the last line: request from here on to follow."},
         hasOlder=YES_NO,
         hasNewer=YES_NO,
-        ended=YES_NO | {"description": "Nothing will ever come."},
+        ended=YES_NO | {"description": "No lines will follow."},
         isPartial=YES_NO | {"description": "There are more pods than are merged."},
     ),
 )  # fmt: skip
 LOG_PARAMETERS = [
     _query("pod", OpenApiTypes.STR, "A role or one pod, such as worker-0; all without it."),
-    _query("attempt", between(1, 999_999_999), "Number of the attempt; the newest without it."),
+    _query("attempt", between(1, 999_999_999), "Number of the attempt; the newest by default."),
     _query("limit", between(1, 2000), "Lines, 1 to 2000; 500 by default."),
-    _query("after", OpenApiTypes.STR, "A place: the lines behind it."),
+    _query("after", OpenApiTypes.STR, "A place: the lines after it."),
     _query("before", OpenApiTypes.STR, "A place: the lines before it."),
     _query("start", OpenApiTypes.BOOL, "The first lines instead of the newest."),
 ]
@@ -313,7 +313,7 @@ BATCH_RESULT = component(
 DRY_RUN = _query(
     "dryRun",
     OpenApiTypes.STR,
-    "Store nothing; answer the effective spec. ``All``: ask the cluster as well.",
+    "Store nothing; answer the effective spec. ``All``: check with the cluster as well.",
     enum=["true", "false", "1", "0", "All"],
 )
 IDEMPOTENCY_KEY = OpenApiParameter(

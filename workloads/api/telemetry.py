@@ -66,7 +66,7 @@ def _narrowed(request: Request, rows: QuerySet[Workload]) -> QuerySet[Workload]:
         raise BadQuery(f"clusterId and departmentId must be ids, not {error}.") from error
     if phases := [one for one in query.get("filterByPhases", "").split(",") if one]:
         if unknown := [one for one in phases if one not in PHASES]:
-            raise BadQuery(f"filterByPhases has no phase {unknown[0][:60]!r}. There are: "
+            raise BadQuery(f"filterByPhases has no phase {unknown[0][:60]!r}. Accepted: "
                            f"{', '.join(PHASES)}.")  # fmt: skip
         rows = rows.filter(phase__in=phases)
     return rows

@@ -25,7 +25,7 @@ def memory_at_the_end(workload: Workload, attempt: Attempt) -> str:
     if not used or not allowed:
         return ""
     of = "its limit of" if limit else "the"
-    rest = "" if limit else " that it asked for"
+    rest = "" if limit else " that it requested"
     return (
         f"{name} had used {bytes_in_words(used)}, {percent(used / allowed * 100)} of {of}"
         f" {bytes_in_words(round(allowed))}{rest}."

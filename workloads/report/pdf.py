@@ -100,7 +100,7 @@ def _key(chart: Chart) -> str:
     """What the lines are."""
     words = ["Thin: each pod. Thick: the mean of the pods."] if chart.has_pods else []
     if chart.asked:
-        words.append(f"Dashed: asked for, {chart.asked.title}{' a pod' if chart.has_pods else ''}.")
+        words.append(f"Dashed: requested, {chart.asked.title}{' a pod' if chart.has_pods else ''}.")
     return " ".join(words)
 
 

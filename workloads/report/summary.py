@@ -56,7 +56,7 @@ class Use:
 
     @property
     def _of_asked(self) -> str:
-        return "" if self.share is None else f", {self.share_words} of asked"
+        return "" if self.share is None else f", {self.share_words} of requested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ class Report:
         if used:
             found.append(Fact("CPU time", formats.span(sum(used)), "of all pods"))
         for name, label, note in (
-            ("cpu", "CPU used", "of the cores asked for"),
-            ("memory", "Memory used", "of what was asked for, by the pod that used most"),
+            ("cpu", "CPU used", "of the requested cores"),
+            ("memory", "Memory used", "of the request, in the pod that used most"),
         ):
             use = self.whole.get(name)
             if use and use.share is not None:
@@ -208,19 +208,19 @@ class Report:
         cpu, memory = self.whole.get("cpu"), self.whole.get("memory")
         if cpu and cpu.share is not None and cpu.share < IDLE:
             found.append(
-                f"Only {cpu.share_words} of the CPU that was asked for was used: ask for fewer"
-                " cores, and it waits less."
+                f"Only {cpu.share_words} of the requested CPU was used. Request fewer cores to "
+                f"wait less."
             )
         if memory and memory.share is not None and memory.share < IDLE:
-            found.append(f"No pod used more than {memory.share_words} of the memory it asked for.")
+            found.append(f"No pod used more than {memory.share_words} of the memory it requested.")
         if memory and memory.share is not None and memory.share >= FULL:
             found.append(
-                f"A pod used {memory.share_words} of the memory it asked for: ask for more before"
-                " the data grows."
+                f"A pod used {memory.share_words} of the memory it requested. Request more before "
+                f"the data grows."
             )
         if (gpu := self.whole.get("gpu")) and gpu.mean is not None and gpu.mean < IDLE:
             found.append(
-                f"The GPUs were busy {gpu.mean_words} of the time: look at how data is loaded."
+                f"The GPUs were busy {gpu.mean_words} of the time. Check how data is loaded."
             )
         return found
 

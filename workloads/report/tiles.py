@@ -32,7 +32,7 @@ def tiles(figures: Figures, *, is_over: bool) -> list[Tile]:
         metric, series = BY_NAME[name], figures.whole
         value = series.mean(name) if is_over else series.last(name)
         asked = figures.asked_together.get(name)
-        of = f"of {figure(name, asked)} asked for" if asked else ""
+        of = f"of {figure(name, asked)} requested" if asked else ""
         now = figure(name, value)
         found.append(
             Tile(

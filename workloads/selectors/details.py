@@ -90,7 +90,7 @@ def replicas(attempt: Attempt) -> list[Replica]:
 
 
 def expected_replicas(workload: Workload, attempt: Attempt) -> list[Replica]:
-    """What is or will be: rows as observed, or the replicas that were asked for."""
+    """What is or will be: rows as observed, or the replicas that were checked."""
     if found := replicas(attempt):
         return found
     gang = framework_of(workload.framework).gang(workload.configuration)

@@ -103,7 +103,7 @@ def set_up(user: User) -> list[Step]:
         ("Connect a cluster", "cluster-create"): Cluster.objects.exclude(credential=None).exclude(
             last_ok_at=None
         ),
-        ("Make a project", "project-create"): Project.objects.exclude(created_by=None),
+        ("Create a project", "project-create"): Project.objects.exclude(created_by=None),
         ("Invite users", "user-create"): User.objects.exclude(created_by=None),
         ("Set a policy", "policy-list"): Policy.objects.exclude(updated_by=None),
     }

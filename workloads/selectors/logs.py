@@ -168,7 +168,7 @@ def _driver(workload: Workload) -> Driver:
     cluster = workload.cluster
     if not acts_here(cluster):
         raise Unreadable(
-            f"The log of this workload lies on the machine of cluster {cluster.name}; it can be"
+            f"The log of this workload is on the machine of cluster {cluster.name}; it can be"
             " read only through Gangline there."
         )
     try:

@@ -29,7 +29,7 @@ MOST = 10_000
 ROWS_A_TURN = 50
 SECONDS_A_TURN = 1.0
 KEEP = timedelta(days=14)
-BROKEN = "An error of Gangline's own. Its log has the details."
+BROKEN = "Internal error. See the server log."
 
 VERBS: Mapping[str, Callable[..., Workload]] = {
     "stop": lifecycle.stop,
@@ -48,7 +48,7 @@ def begin(
 ) -> BulkAction:
     """Freeze which workloads ``rows`` are and have them acted on. The same key is the same action.
 
-    Raises TooMany, and NotVisible for somebody else's key.
+    Raises TooMany, and NotVisible for the key of another user.
     """
     if (known := BulkAction.objects.filter(pk=key).first()) is not None:
         if known.actor_id != actor.user.pk:
@@ -132,7 +132,7 @@ def _act(actor: Actor, action: str, workload_id: UUID) -> tuple[ItemState, str]:
     except (lifecycle.AlreadyEnded, lifecycle.BeingDeleted, lifecycle.NotEnded) as late:
         return ItemState.SKIPPED, str(late)[:400]
     except NotVisible:
-        return ItemState.SKIPPED, "It does not exist any more."
+        return ItemState.SKIPPED, "It no longer exists."
     except NotAllowed as refusal:
         return ItemState.REFUSED, refusal.sentence[:400]
     except InvalidSpec as refusal:

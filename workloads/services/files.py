@@ -165,7 +165,7 @@ def _files(workload: Workload, attempt: Attempt) -> Files:
     if cluster.engine.no_files:
         raise NoFiles(cluster.engine.no_files)
     if not acts_here(cluster):
-        raise NoFiles("They lie on another machine: read them through the Gangline there.")
+        raise NoFiles("They are on another machine: read them through the Gangline there.")
     try:
         driver = driver_for(cluster)
     except Unconnectable as why:

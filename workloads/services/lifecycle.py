@@ -181,7 +181,7 @@ def _visible(actor: Actor, workload_id: UUID) -> Workload:
         seen = visible_projects(actor.user, Permission.WORKLOAD_VIEW)
         project = with_scopes(seen.filter(pk=workload.project_id)).first()
     if workload is None or project is None:
-        raise NotVisible("There is no such workload, or you may not see it.")
+        raise NotVisible("There is no such workload, or you do not have access to it.")
     workload.project = project
     return workload
 

@@ -106,7 +106,7 @@ def delete(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
     owned = OwnedObject(ref=_ref(orphan), kind=orphan.kind)
     if not _without_row([owned]):
         _take_back(orphan)
-        raise CannotDelete(f"{orphan} belongs to a workload now. Delete that one.")
+        raise CannotDelete(f"{orphan} belongs to a workload now. Delete the workload.")
     try:
         result = driver_for(cluster).delete_object(owned)
     except Unconnectable as error:
@@ -134,7 +134,7 @@ def list_again(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
 def _without_row(owned: Iterable[OwnedObject]) -> list[OwnedObject]:
     """Those of which no workload lives, on whatever cluster: two names may mean the same one.
 
-    Also those that only bear the labels of one that lives: somebody copied it.
+    Also copies, which only have the labels of a living one.
     """
     found = list(owned)
     ids = {key for one in found if (key := workload_id(one.ref.workload)) is not None}
@@ -152,7 +152,7 @@ def _is_held(one: OwnedObject, live: Mapping[UUID, Mapping[int, str]]) -> bool:
     key = workload_id(one.ref.workload)
     if key is None or key not in live:
         return False
-    # Until it was seen for the first time, nobody knows its uid.
+    # Until it was seen for the first time, its uid is unknown.
     return live[key].get(one.ref.attempt, "") in ("", one.ref.ext_uid)
 
 
@@ -173,7 +173,7 @@ def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | N
     known = {row.ext_uid: row for row in Orphan.objects.filter(cluster=cluster)}
     reasons = _reasons(kept)
     for one, living in zip(kept, pods, strict=True):
-        seen = _values(one, reasons.get(one.ref.workload, "Its workload is not known here."))
+        seen = _values(one, reasons.get(one.ref.workload, "Its workload is unknown here."))
         seen |= {"seen_at": now} | ({} if living is None else {"pods": living})
         uid = one.ref.ext_uid
         if (row := known.get(uid)) is None:
@@ -181,12 +181,12 @@ def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | N
             continue
         if now - row.first_seen_at >= APART:
             seen["is_sure"] = True
-        # Not the whole row, which somebody may decide about or delete meanwhile.
+        # Not the whole row, which may be decided about or deleted at the same time.
         Orphan.objects.filter(pk=row.pk).update(**seen)
 
 
 def _values(one: OwnedObject, why: str) -> dict[str, Any]:
-    """What an object says of itself, by column."""
+    """The columns of an object."""
     return {
         "kind": one.kind,
         "name": one.ref.name,
@@ -208,7 +208,7 @@ def _reasons(stray: Sequence[OwnedObject]) -> dict[str, str]:
     return {
         str(key): "Its workload was deleted."
         if deleted_at
-        else f"It is a copy: it bears the labels of {name}, which has an object of its own."
+        else f"It is a copy: it has the labels of {name}, which has an object of its own."
         for key, name, deleted_at in rows
     }
 
@@ -233,7 +233,7 @@ def _decide(actor: Actor, cluster: Cluster, orphan_id: int, decision: str, actio
 
 
 def _take_back(orphan: Orphan) -> None:
-    """The decision came to nothing: somebody may decide anew."""
+    """The decision had no effect: it can be made again."""
     Orphan.objects.filter(pk=orphan.pk).update(decision="", decided_at=None, decided_by=None)
 
 
@@ -251,7 +251,7 @@ def _ref(orphan: Orphan) -> AttemptRef:
 def _why_not(result: Result) -> str:
     if isinstance(result, Busy):
         return result.reason or "The cluster is busy. Try again in a minute."
-    return getattr(result, "reason", "") or "The cluster did not say why."
+    return getattr(result, "reason", "") or "The cluster gave no reason."
 
 
 def _record(

@@ -1,4 +1,4 @@
-"""Jobs of a cluster's scheduler that nobody made with Gangline: seen, and cancelled by who may."""
+"""Jobs of a cluster's scheduler that Gangline did not create: listed, and cancelled."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from workloads import refs
 
 
 class CannotSay(Exception):
-    """The cluster does not tell, or does not do it; in words why."""
+    """The cluster did not answer, or does not do it; in words why."""
 
 
 def sees(user: User, cluster: Cluster) -> bool:
@@ -38,7 +38,7 @@ def listed(cluster: Cluster) -> Sequence[OthersJob]:
 
 
 def text(cluster: Cluster, number: str) -> str:
-    """What the scheduler tells of one, and its script. Raises CannotSay."""
+    """The details of one from the scheduler, and its script. Raises CannotSay."""
     found = _lister(cluster).job_text(number)
     if isinstance(found, Unknown):
         raise CannotSay(found.reason)
@@ -71,5 +71,5 @@ def _lister(cluster: Cluster) -> ListsJobs:
     except Unconnectable as why:
         raise CannotSay(str(why)) from why
     if not isinstance(driver, ListsJobs):
-        raise CannotSay("This kind of cluster lists no jobs.")
+        raise CannotSay("This kind of cluster does not list jobs.")
     return driver

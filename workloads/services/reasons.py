@@ -17,7 +17,7 @@ LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class StatusMessage:
-    """``why`` explains the status, ``next_step`` says what the system does and when."""
+    """``why`` explains the status, ``next_step`` is what the system does next and when."""
 
     why: str = ""
     next_step: str = ""
@@ -88,7 +88,7 @@ def _trouble(attempt: Attempt) -> str:
 
 
 def _holding_up(attempt: Attempt) -> str:
-    """What the cluster says of an end that is not over yet."""
+    """The condition of an end that is not over yet."""
     is_ending = attempt.observed_state == ObservedState.TERMINATING
     return sentence(attempt.observed_reason) if is_ending else ""
 
@@ -105,13 +105,13 @@ def _how_it_ended(replica: Replica) -> str:
 
 def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.create_state == "seen":
-        why = sentence(attempt.observed_reason) or "The cluster is looking for room."
+        why = sentence(attempt.observed_reason) or "The cluster is looking for capacity."
         known = Reason(attempt.reason_code, attempt.reason_params)
         return StatusMessage(why, _until_placed(attempt, replicas), known)
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload is saved and starts")
     if attempt.impossible:
-        return StatusMessage.by(attempt.waits_for, "Copy & edit to ask for less, or add capacity.")
+        return StatusMessage.by(attempt.waits_for, "Copy & edit to request less, or add capacity.")
     return (
         StatusMessage(attempt.trouble) if attempt.trouble else StatusMessage.by(attempt.waits_for)
     )
@@ -121,9 +121,9 @@ def _until_placed(attempt: Attempt, replicas: Sequence[Replica]) -> str:
     """What comes of the wait for the cluster's scheduler, as far as it can be told."""
     held = _held(replicas)
     if attempt.impossible and held:
-        return f"{held} Stop the workload to release them, then Copy & edit to ask for less."
+        return f"{held} Stop the workload to release them, then Copy & edit to request less."
     if attempt.impossible:
-        return "Copy & edit to ask for less, or wait until the cluster or queue grows."
+        return "Copy & edit to request less, or wait until the cluster or queue grows."
     # Not "as soon as there is room": a scheduler waits for much else, such as a fitting node.
     rest = "Starts as soon as the cluster can place the rest."
     alone = "Starts as soon as the cluster can place the workload."
@@ -145,7 +145,7 @@ def _held(replicas: Sequence[Replica]) -> str:
 
 def _preempted(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.reclaimed_at and not attempt.outcome:
-        next_step = "It ends within its grace period and waits in its old place."
+        next_step = "It ends within its grace period and keeps its place in the queue."
         return StatusMessage.by(Reason(RECLAIMED), next_step)
     return _waiting(workload, attempt, replicas)
 
@@ -251,7 +251,7 @@ def _of_cause(attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage | 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> StatusMessage:
     if attempt.unknown_since:
-        return _no_contact(workload, attempt, "The workload goes on")
+        return _no_contact(workload, attempt, "The workload continues")
     return (
         StatusMessage(attempt.trouble) if attempt.trouble else StatusMessage.by(attempt.waits_for)
     )

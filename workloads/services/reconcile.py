@@ -179,9 +179,9 @@ class _Work:
         number = uuid.uuid4().hex[:8]
         log.error("pass %s over workload %s failed", number, self.held.workload_id, exc_info=error)
         try:
-            self._tell_trouble(f"Internal error {number}; it is tried again. Nothing was lost.")
+            self._tell_trouble(f"Internal error {number}; Gangline tries again. Nothing was lost.")
         except LostLease:
-            log.info("the lease of %s went meanwhile", self.held.workload_id)
+            log.info("the lease of %s was lost", self.held.workload_id)
         return self._failed(db_now())
 
     def _look(self, driver: Driver) -> Observation:

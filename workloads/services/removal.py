@@ -16,7 +16,7 @@ from workloads.models import Workload
 def forget_all(cluster: Cluster) -> None:
     """Delete its workloads with their logs, its projects and its departments, in a transaction.
 
-    What still runs on the cluster goes on there.
+    Anything still running on the cluster keeps running.
     """
     ids = list(locked(Workload.objects.filter(cluster=cluster)).values_list("pk", flat=True))
     Workload.objects.filter(cluster=cluster).delete()

@@ -66,7 +66,7 @@ def _ended_events(workload: Workload, attempt: Attempt, now: datetime) -> Iterat
             f"The object of attempt {attempt.no} is no longer on the cluster: Run makes a new one."
         )
     elif attempt.outcome == Outcome.LOST:
-        message = f"Attempt {attempt.no} was removed outside the dashboard."
+        message = f"Attempt {attempt.no} was removed outside Gangline."
     elif attempt.outcome == Outcome.AWAY:
         message = f"Attempt {attempt.no} is gone. {attempt.observed_reason}"
     else:

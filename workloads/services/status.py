@@ -45,7 +45,7 @@ class _Change:
 
 
 def settle(workload: Workload, *, now: datetime, attempt: Attempt | None = None) -> None:
-    """Bring the shown columns of one workload in line with its attempt, read anew unless given."""
+    """Bring the shown columns of one workload in line with its attempt, read again unless given."""
     known = {(workload.pk, attempt.no): attempt} if attempt else {}
     settle_all([workload], now=now, seen=known)
 
@@ -211,7 +211,7 @@ def _first_start(attempt: Attempt) -> datetime | None:
 
 
 def _is_new_run(attempt: Attempt) -> bool:
-    """Whether its time is counted anew: a retry goes on."""
+    """Whether its time starts from zero: a retry continues."""
     return attempt.cause in ("resume", "rerun") or bool(attempt.rests)
 
 
@@ -256,7 +256,7 @@ def _advance(project_id: int, by: int) -> int:
 def _event(workload: Workload, now: datetime) -> events.NewEvent:
     message = workload.reason or STATUSES[workload.status].meaning
     if workload.deleted_at:
-        message = "Nothing of it is left on the cluster."
+        message = "Nothing is left on the cluster."
     return events.NewEvent(
         workload=workload,
         kind=events.PHASE_CHANGED,

@@ -36,7 +36,7 @@ class SubmissionRequest(Request):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the whole gang asks for, in requests."""
+    """The requests of the whole gang."""
 
     parts: Sequence[tuple[GangRole, int]] = ()
     """How many there are of each role."""
@@ -118,7 +118,7 @@ class NoSuchProject(NotVisible):
     """The project is not there, or one may not see it: no address is wrong, but a value (404)."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("The project does not exist, or you may not see it.")
+        super().__init__("The project does not exist, or you do not have access to it.")
         self.problems = problems
 
 

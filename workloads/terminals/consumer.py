@@ -23,7 +23,7 @@ PER_SECOND = 400
 """Frames; a person types ten."""
 FIRST_SECONDS = 10.0
 ENDED, NONSENSE, FORBIDDEN, ELSEWHERE, FLOOD = 1000, 4000, 4003, 4010, 4029
-UNKNOWN = "This terminal is not open any more. Gangline may have been restarted."
+UNKNOWN = "This terminal is no longer open. Gangline may have been restarted."
 TAKEN = "The terminal was opened in another window."
 
 

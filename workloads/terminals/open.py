@@ -52,7 +52,7 @@ async def opened(place: tickets.Place, size: Size) -> Shell | Refused | Unknown 
     """
     cluster = str(place.terminal.workload.cluster_id)
     if _opening[cluster] >= MOST_OPENING:
-        return Busy(5.0, "The cluster takes long to open other terminals. Try again in a moment.")
+        return Busy(5.0, "The cluster is slow to open other terminals. Try again in a moment.")
     _opening[cluster] += 1
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="opening")

@@ -25,8 +25,8 @@ MOST_WAITING = 8
 LOOK_SECONDS = 0.5
 MOST_WORDS = 1000
 """Bytes of a reason."""
-CLOSED, NONSENSE = "It was closed.", "What came over the socket is no frame of a connection."
-TOO_MANY = f"There are {MOST} connections already."
+CLOSED, NONSENSE = "It was closed.", "The WebSocket frame is not valid."
+TOO_MANY = f"There are {MOST} connections open already."
 T = TypeVar("T")
 Opened = Connection | Refused | Unknown | Busy
 

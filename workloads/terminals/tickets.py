@@ -108,7 +108,7 @@ def cannot_enter(workload: Workload, *, by_port: bool = False) -> str:
     if workload.deleted_at is not None:
         return "The workload was deleted."
     if workload.status not in OPEN:
-        return f"Terminals open in running pods, and this workload is {workload.status.lower()}."
+        return f"Terminals need a running pod, and this workload is {workload.status.lower()}."
     if not acts_here(workload.cluster):
         return "The workload runs on another machine: open it from the Gangline there."
     if value_of(TERMINALS_EACH) == 0:
@@ -129,7 +129,7 @@ def checked_command(words: Sequence[str]) -> list[str]:
     if len(words) > MOST_WORDS or sum(len(word.encode()) for word in words) > MOST_BYTES:
         raise BadCommand(f"A command has at most {MOST_WORDS} words and {MOST_BYTES} bytes.")
     if any("\0" in word for word in words) or (words and not words[0]):
-        raise BadCommand("A command begins with a program and holds no NUL character.")
+        raise BadCommand("A command starts with a program and contains no NUL character.")
     return list(words)
 
 
@@ -184,7 +184,7 @@ def ask(
         raise NotNow(reason)
     replica = pod_of(workload, pod)
     if replica.state != "Running":
-        raise NotNow(f"{replica.name} does not run: it is {replica.state.lower()}.")
+        raise NotNow(f"{replica.name} is not running: it is {replica.state.lower()}.")
     ticket, now = secrets.token_urlsafe(32), db_now()
     with transaction.atomic():
         # Of the same person one request after the other: none slips past the limit.
@@ -259,7 +259,7 @@ def lost(terminal: Terminal) -> str:
     if row.workload.deleted_at is not None:
         return "The workload was deleted."
     if row.workload.attempt_no != row.attempt_no:
-        return "The pod has ended: the workload was started anew."
+        return "The pod has ended: the workload was restarted."
     if not may_enter(row.user, row.workload):
         return "You may no longer run commands in this workload."
     return ""
@@ -304,7 +304,7 @@ def _check_number(user: User) -> None:
     most, now = value_of(TERMINALS_EACH), db_now()
     is_open = Q(seen_at__gt=now - SILENT) | Q(opened_at=None, expires_at__gt=now)
     if Terminal.objects.filter(is_open, user=user).count() >= most:
-        raise TooMany(f"You have {most} terminals open, the most that one may. Close one first.")
+        raise TooMany(f"You have {most} terminals open, the maximum. Close one first.")
 
 
 def _is_alive(login: str) -> bool:

@@ -66,7 +66,7 @@ VERBS: Mapping[str, Verb] = {
             " its last checkpoint if the program writes one.",
         ),
         "Stop",
-        "Only what waits or runs can be stopped.",
+        "Only waiting or running workloads can be stopped.",
         is_harmful=True,
         until="Stopped",
     ),
@@ -75,14 +75,14 @@ VERBS: Mapping[str, Verb] = {
         "{} starts again.",
         "{} start again.",
         verb="Run",
-        only="Only what is stopped can be run.",
+        only="Only stopped workloads can be run.",
     ),
     "rerun": Verb(
         lifecycle.rerun,
         "{} runs again.",
         "{} run again.",
         verb="Run again",
-        only="Only what has ended can run again.",
+        only="Only finished workloads can be run again.",
     ),
     "delete": Verb(
         lifecycle.delete,
@@ -94,7 +94,7 @@ VERBS: Mapping[str, Verb] = {
             "Their pages and logs stay under Deleted for {days}, then they are erased.",
         ),
         "Delete",
-        "The rest is being deleted already.",
+        "The others are already being deleted.",
         is_harmful=True,
     ),
 }
@@ -231,11 +231,11 @@ def _fitting(actor: Actor, ids: list[str], action: str) -> list[Workload]:
 
 
 def left_out(chosen: int, fitting: int) -> str:
-    """``1 of the 4 chosen is left as it is.``"""
+    """``1 of the 4 selected was skipped.``"""
     rest = chosen - fitting
     if not fitting:
-        return "Nothing was done."
-    return f"{rest} of the {chosen} chosen {'is' if rest == 1 else 'are'} left out."
+        return "Nothing was changed."
+    return f"{rest} of the {chosen} selected {'was' if rest == 1 else 'were'} skipped."
 
 
 def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> bool:

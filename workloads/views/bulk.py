@@ -125,7 +125,7 @@ def _question(
     what = f"{grouped(count)} workload{'' if count == 1 else 's'}"
     fits = 0 < count <= bulk.MOST
     kept = {name: request.POST.get(name, "") for name in ("all", "action", "address", "since")}
-    text = f"{consequence(verb, action, statuses)} Each one is done in turn, in the background."
+    text = f"{consequence(verb, action, statuses)} They are processed one by one in the background."
     if count < chosen:
         text = f"{text} {left_out(chosen, count)} {verb.only}"
     return Question(
@@ -141,4 +141,4 @@ def _question(
 
 
 def _too_many() -> str:
-    return f"One action takes up to {grouped(bulk.MOST)} workloads. Narrow the list."
+    return f"One action is limited to {grouped(bulk.MOST)} workloads. Narrow the list."

@@ -28,7 +28,7 @@ def orphan_delete(request: HttpRequest, cluster_id: UUID, orphan_id: int) -> Htt
     back = reverse("cluster-tab", args=[cluster_id, "checks"])
     orphan = Orphan.objects.filter(cluster=cluster, pk=orphan_id, is_sure=True).first()
     if orphan is None:
-        messages.info(request, "That object is gone already, or belongs to a workload.")
+        messages.info(request, "The object no longer exists, or belongs to a workload.")
         return redirect(back)
     if request.method != "POST":
         return ask(request, _question(request, cluster, orphan, back))
@@ -44,7 +44,7 @@ def orphan_delete(request: HttpRequest, cluster_id: UUID, orphan_id: int) -> Htt
 @login_required
 @require_POST
 def orphan_ignore(request: HttpRequest, cluster_id: UUID, orphan_id: int) -> HttpResponse:
-    return _decide(request, cluster_id, orphan_id, orphans.ignore, "{} is ignored from now on.")
+    return _decide(request, cluster_id, orphan_id, orphans.ignore, "{} is now ignored.")
 
 
 @login_required
@@ -84,7 +84,7 @@ def _decide(
 def _question(request: HttpRequest, cluster: Cluster, orphan: Orphan, back: str) -> Question:
     gpus = f"{orphan.gpus} GPU{'' if orphan.gpus == 1 else 's'}"
     uses = f"its {count(orphan.pods, 'pod')}" + (f" and their {gpus}" if orphan.gpus else "")
-    lost = "What it computed and did not save is lost." if orphan.pods else "It has no pods now."
+    lost = "Unsaved results are lost." if orphan.pods else "It has no pods now."
     place = f" in namespace {orphan.namespace}" if orphan.namespace else ""
     return Question(
         title=f"Delete {orphan}?",

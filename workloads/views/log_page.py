@@ -67,7 +67,7 @@ def _page(log: Log, request: HttpRequest) -> tuple[Page, str]:
     try:
         return logs.asked_page(log, request), ""
     except (BadCursor, logs.BadQuestion, NotVisible):
-        warning = "The place that this address names is not in this log. Here is its end."
+        warning = "The linked line is not in this log. Its end is shown instead."
         return log.tail(logs.LINES), warning
 
 

@@ -50,7 +50,7 @@ def chunk(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         page = asked_page(log, request)
     except (BadQuestion, BadCursor, Unreadable) as problem:
         status = 409 if isinstance(problem, Unreadable) else 400
-        words = "This place in the log is not known." if isinstance(problem, BadCursor) else problem
+        words = "There is no such place in the log." if isinstance(problem, BadCursor) else problem
         return JsonResponse({"message": str(words)}, status=status)
     except search.Busy:
         message = "Other searches are running. Try again in a moment."

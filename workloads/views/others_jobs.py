@@ -69,8 +69,10 @@ def job_cancel(request: HttpRequest, cluster_id: UUID, number: str) -> HttpRespo
     if request.method != "POST":
         question = Question(
             title=f"Cancel job {number}?",
-            text=f"It was not made with Gangline. {cluster.name} ends its processes; what it"
-            " computed and did not save is lost.",
+            text=(
+                f"It was not created by Gangline. {cluster.name} ends its processes; unsaved "
+                f"results are lost."
+            ),
             verb=f"Cancel job {number}",
             action=request.path,
             cancel_url=back,

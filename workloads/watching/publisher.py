@@ -109,14 +109,14 @@ class CeleryPublisher:
         is_early = now - self._waiting_since < timedelta(seconds=SILENT_SECONDS)
         silent = not seen_lately and not is_early
         self._note(
-            WORKERS_SILENT, "Workers are silent. Work goes on more slowly." if silent else ""
+            WORKERS_SILENT, "Workers do not answer. Work continues more slowly." if silent else ""
         )
         return silent
 
     def _breaks(self, why: str) -> None:
         log.warning("the message service is not used for %g s: %s", BROKEN_SECONDS, why)
         self._broken_until = time.monotonic() + BROKEN_SECONDS
-        self._note(MESSAGES_DOWN, "The message service is down. Work goes on more slowly.")
+        self._note(MESSAGES_DOWN, "The message service is down. Work continues more slowly.")
 
     def _note(self, name: str, message: str) -> None:
         """Keep the banner true, with a write only when something changed."""

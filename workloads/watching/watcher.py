@@ -29,7 +29,7 @@ from workloads.services.observe import Stamped
 
 log = logging.getLogger(__name__)
 
-BROKE_OFF = "Watching it broke off; it begins anew. The log says why."
+BROKE_OFF = "The watch failed and starts again. See the server log."
 STANDBY_SECONDS = 2.0
 QUIET_SECONDS = 1.0
 """Without newer news of an attempt, before it is looked at once more."""

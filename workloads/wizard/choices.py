@@ -31,7 +31,7 @@ from workloads.wizard.state import (
 )
 
 _ID = re.compile(r"[0-9]{1,18}", re.ASCII)
-NOT_HERE = "This cluster does not have it."
+NOT_HERE = "Not available on this cluster."
 
 
 @dataclass(frozen=True)

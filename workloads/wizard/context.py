@@ -156,7 +156,7 @@ class WizardContext:
     def _cut_off(self) -> str:
         cluster = self.choices.cluster
         is_there = cluster is None or cluster.health != "Unreachable"
-        return "" if is_there else f"Cluster {cluster.name} does not answer now."  # type: ignore[union-attr]
+        return "" if is_there else (f"Cluster {cluster.name} is not responding.")  # type: ignore[union-attr]
 
     @cached_property
     def worker_form(self) -> RoleForm:

@@ -15,8 +15,8 @@ from gangline.drivers.facts import FieldNote
 from gangline.spec.problems import Role
 
 NONE_FITS = (
-    "This project has no credential that fits, and you may not create one: Credentials says whom to"
-    " ask. Your own serve variables and images only."
+    "This project has no suitable credential, and you may not create one. The Credentials page "
+    "lists whom to ask. Your own credentials work for variables and images only."
 )
 
 
@@ -76,4 +76,4 @@ class Choosable(Offered):
         named = ", ".join(
             f"{one.name} for {one.shown['url']} ({one.scope.title})" for one in shared
         )
-        return f"Attached by themselves to images of their registry: {named}."
+        return f"Used automatically for images of their registry: {named}."

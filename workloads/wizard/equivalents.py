@@ -30,9 +30,9 @@ class Equivalent:
 
 def equivalents(wizard: WizardContext, address: str) -> Iterator[Equivalent]:
     """All of them, each for what is in the form now; ``address`` is that of the API."""
-    yaml = "What the API takes as application/yaml, and what the YAML tab edits."
+    yaml = "Accepted by the API as application/yaml, and edited in the YAML tab."
     yield Equivalent(YAML, "YAML", wizard.yaml, yaml)
-    curl = "The token is left to your shell; sent twice, it is one workload."
+    curl = "The token comes from your shell. Sending it twice creates one workload."
     yield Equivalent(CURL, "curl", _curl(wizard, address), curl, ending="sh")
     if wizard.choices.project is not None:
         yield from _programs(wizard, address)
@@ -57,16 +57,18 @@ def _native(wizard: WizardContext, kind: ClusterKind) -> Equivalent:
     if cluster.engine is not kind:
         project = wizard.choices.project
         place = f"Project {project.name}" if project else "This workload"
-        why = f"{place} runs on {cluster.engine.phrase(cluster.name)}, which takes none."
+        why = f"{place} runs on {cluster.engine.phrase(cluster.name)}, which does not use it."
         return Equivalent(kind.key, kind.native_word, why_not=why)
     if preview.problems:
-        why = "Shown as soon as every problem is mended."
+        why = "Shown once every problem is fixed."
         return Equivalent(kind.key, kind.native_word, why_not=why)
     try:
         text = native_text(preview, request, wizard.draft_id)
     except Unconnectable as error:
         return Equivalent(kind.key, kind.native_word, why_not=str(error))
-    about = f"What {cluster.engine.phrase(cluster.name)} gets. Policy and defaults are in it."
+    about = (
+        f"What {cluster.engine.phrase(cluster.name)} receives, with policy and defaults applied."
+    )
     return Equivalent(kind.key, kind.native_word, text, about, ending=kind.native_ending)
 
 

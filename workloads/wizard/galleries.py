@@ -214,7 +214,7 @@ class Galleries:
             label="Data sources",
             control="picks",
             name=asset_field(key),
-            help="Each stands below as an entry of its own, where its path can be changed.",
+            help="Each gets its own entry below, where its path can be changed.",
             cards=tuple(cards),
             scopes=scopes_of(self.data),
             options=_types(self.data),
@@ -311,7 +311,7 @@ class Galleries:
     def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
         """The first few of its values."""
         if not asset.values:
-            yield "Asks for nothing: what the form says holds."
+            yield "No values: those of the form apply."
         gpus = shares.of_pod_in_words(asset.values)
         if gpus:
             yield gpus
@@ -326,7 +326,7 @@ class Galleries:
     def _unfit(self, role: Role, kind: AssetKind, asset: Asset) -> str:
         """Why the cluster cannot use it for the framework."""
         if asset.framework not in ("", self.framework):
-            return f"It is made for {framework_of(asset.framework).label}."
+            return f"Made for {framework_of(asset.framework).label}."
         for path in asset.values:
             if why := self.unsupported.get(path):
                 return f"{kind.fields[path].label}: {why}"

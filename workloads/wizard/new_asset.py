@@ -130,7 +130,7 @@ def _made(
             choose(made)
         return made
     except drafts.AlreadySubmitted:
-        form.add_error(None, "The workload was created meanwhile; this would be for nothing.")
+        form.add_error(None, "The workload has already been created.")
     except Refused as refused:
         form.refuse(refused.problems)
     except NotAllowed as refusal:

@@ -264,7 +264,7 @@ class StepPage:
             title = self._leader.title.lower()
             alike = f"{title} are" if self._leader.counts else f"{title} is"
             return f"Off: the {alike} set up like a worker. On: change only what differs."
-        return "This is what will be submitted; each value says where it comes from."
+        return "This is what will be submitted, with the source of each value."
 
     def _saved_at(self) -> str:
         moment = drafts.saved_at(self.wizard.draft)

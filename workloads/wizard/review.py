@@ -161,7 +161,7 @@ class Review:
         if last_dry_run.is_accepted:
             return self._heard("good", "The cluster would accept this workload", when)
         part = "The dry run could not check everything"
-        title = part if told.asked else "The dry run could not be made"
+        title = part if told.asked else "The dry run failed"
         return self._heard("warn" if told.asked else "info", title, when, notes=doubts)
 
     @staticmethod

@@ -44,7 +44,7 @@ def _leader(framework: str) -> str:
     known = FRAMEWORKS[framework]
     word = known.leader.word
     if known.launches:
-        return f"The master is the {word}: it starts the ranks and trains nothing."
+        return f"The master is the {word}: it starts the ranks and does not train."
     if known.leader.counts:
         return f"The {known.leader.title.lower()} may have their own set-up."
     if word != "master":
@@ -218,7 +218,7 @@ class SetupPage:
         scratch = Card(
             value="",
             title="Start from scratch",
-            facts=("Everything empty but the defaults",),
+            facts=("Only the defaults",),
             checked=chosen is None,
         )
         templates = self.choices.templates

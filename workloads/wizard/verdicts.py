@@ -1,4 +1,4 @@
-"""The summary beside the form: the verdict first, then the numbers, then what is to mend."""
+"""The summary beside the form: the verdict first, then the numbers, then what is to fix."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ VERDICT_TONES = {
 }
 MOST_NAMED = 4
 _HEADLINES = {
-    "starts": "Starts at once",
+    "starts": "Starts immediately",
     "waits": "Will wait",
     "cannot": "Cannot start",
     "unknown": "Capacity not known",
@@ -42,7 +42,7 @@ class Headline:
         words = _HEADLINES[verdict.kind]
         if not preview.problems and objections:
             named = [one for one in objections if one.label]
-            text = _to_mend(named) if named else "The checks in Review say why."
+            text = _to_mend(named) if named else "See the checks in Review."
             return cls("bad", "circle-x", "Rejected by the cluster", text)
         if not preview.problems:
             return cls(tone, icon, words, verdict.sentence)
@@ -72,7 +72,7 @@ def summary_of(wizard: WizardContext, problems: Sequence[Problem]) -> Summary:
     preview = wizard.preview
     if preview is None:
         return Summary(
-            "warn", "alert-triangle", "", "You have no project for a workload.", "", "", (), ()
+            "warn", "alert-triangle", "", "You have no project to submit to.", "", "", (), ()
         )
     head = Headline.of(preview, wizard.objections)
     totals = preview.totals

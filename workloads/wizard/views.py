@@ -272,7 +272,7 @@ def _ask_to_create(request: HttpRequest, wizard: WizardContext) -> HttpResponse:
     """The cluster rejected the workload when it was asked: it may have changed since."""
     question = Question(
         title=f"Create {wizard.choices.name} anyway?",
-        text="The cluster rejected it in the dry run, so it will probably fail at once.",
+        text="The cluster rejected it in the dry run, so it will probably fail immediately.",
         verb="Create anyway",
         action=step_url(wizard, Step.REVIEW),
         cancel_url=step_url(wizard, Step.REVIEW),

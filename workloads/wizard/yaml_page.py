@@ -69,7 +69,9 @@ class YamlPage(StepPage):
     def _own(self) -> Mapping[str, Any]:
         return {
             "title": "Workload as YAML",
-            "lead": "The whole workload as the API takes it. What you change here, the form has.",
+            "lead": (
+                "The whole workload in the format of the API. Changes here also appear in the form."
+            ),
             "yaml": self.text,
             "rows": min(max(self.text.count("\n") + 2, LEAST_ROWS), MOST_ROWS),
             "marked": self.marked,

@@ -34,7 +34,7 @@ def known_permissions(values: Any) -> None:
     if not values:
         raise ValidationError("Choose at least one permission.", "required")
     if len(set(values)) != len(values):
-        raise ValidationError("A permission stands in the list twice.", "unique")
+        raise ValidationError("A permission is listed twice.", "unique")
 
 
 class CustomRole(Folding, Versioned):
@@ -55,7 +55,7 @@ class CustomRole(Folding, Versioned):
                 fields=["folded_name"],
                 name="one_role_of_a_name",
                 violation_error_code="unique",
-                violation_error_message="There is already a role of this name.",
+                violation_error_message="A role with this name already exists.",
             ),
             models.CheckConstraint(
                 condition=models.Q(id__gte=FIRST_CUSTOM_ROLE), name="custom_role_ids"
@@ -76,7 +76,7 @@ class Group(Folding, Versioned):
     """People who get roles together."""
 
     class Source(models.TextChoices):
-        LOCAL = "local", "Made here"
+        LOCAL = "local", "Created here"
         IDP = "idp", "Identity provider"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -95,7 +95,7 @@ class Group(Folding, Versioned):
                 fields=["folded_name"],
                 name="one_group_of_a_name",
                 violation_error_code="unique",
-                violation_error_message="There is already a group of this name.",
+                violation_error_message="A group with this name already exists.",
             ),
             models.CheckConstraint(
                 condition=models.Q(source__in=["local", "idp"]), name="group_source_known"
@@ -117,7 +117,7 @@ class GroupMember(models.Model):
         return f"{self.user} in {self.group}"
 
 
-TWICE = "There is already such a rule."
+TWICE = "This access rule already exists."
 
 
 class AccessRule(models.Model):

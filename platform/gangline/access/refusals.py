@@ -33,7 +33,7 @@ class NotAllowed(Exception):
     def sentence(self) -> str:
         """What is missing, where, and whom to ask."""
         ask = f" {_listed(self.who)} can." if self.who else " Ask an administrator."
-        return f"You may not {self.permission.action} in {self.scope.label}.{ask}"
+        return f"You do not have permission to {self.permission.action} in {self.scope.label}.{ask}"
 
 
 class HoldsLess(NotAllowed):
@@ -41,7 +41,7 @@ class HoldsLess(NotAllowed):
 
     @property
     def sentence(self) -> str:
-        return f"You need every right that is given or taken here. {super().sentence}"
+        return f"You need all the permissions that are granted or revoked here. {super().sentence}"
 
 
 def _listed(names: Sequence[str]) -> str:

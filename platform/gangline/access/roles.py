@@ -56,7 +56,7 @@ _BUILT_IN = (
         1,
         SYSTEM_ADMINISTRATOR,
         "System administrator",
-        "Full access to everything where it is given.",
+        "Full access to everything in its scope.",
         frozenset(P),
     ),
     Role(

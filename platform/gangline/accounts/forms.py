@@ -16,8 +16,8 @@ from .areas import AREAS, SEPARATOR
 from .models import ApiToken, Limited, User
 from .services import is_password
 
-WRONG = "User name or password is not right."
-LOCKED = "Too many tries. Try again in a few minutes or ask an administrator."
+WRONG = "Wrong user name or password."
+LOCKED = "Too many attempts. Try again in a few minutes or ask an administrator."
 
 
 class AreasField(forms.MultipleChoiceField):
@@ -106,7 +106,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
         super().__init__(user, *args, **kwargs)
         self.fields["new_password1"].label = "New password"
         self.fields["new_password1"].help_text = f"At least {value_of(PASSWORD_LENGTH)} characters."
-        self.fields["new_password2"].label = "New password again"
+        self.fields["new_password2"].label = "Confirm new password"
         self.fields["new_password2"].help_text = ""
         for name in ("new_password1", "new_password2"):
             self.fields[name].max_length = 256  # type: ignore[attr-defined]

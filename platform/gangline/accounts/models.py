@@ -52,7 +52,7 @@ def known_areas(text: str) -> None:
     for one in filter(None, text.split(SEPARATOR)):
         if one not in AREAS:
             raise ValidationError(
-                f"There is no area “%(value)s”, only {', '.join(AREAS)}.",
+                f"“%(value)s” is not an area. Accepted: {', '.join(AREAS)}.",
                 "options",
                 {"value": one[:60]},
             )
@@ -71,7 +71,7 @@ class User(Folding, AbstractUser, Versioned):
         max_length=150,
         unique=True,
         validators=[user_name],
-        error_messages={"unique": "There is already a user of this name."},
+        error_messages={"unique": "A user with this name already exists."},
     )
     full_name = models.CharField(max_length=100, blank=True)
     folded_email = FoldedField("email")
@@ -95,7 +95,7 @@ class User(Folding, AbstractUser, Versioned):
                 Lower("username"),
                 name="one_user_of_a_name",
                 violation_error_code="unique",
-                violation_error_message="There is already a user of this name.",
+                violation_error_message="A user with this name already exists.",
             ),
             models.UniqueConstraint(
                 fields=["folded_email"],
@@ -138,14 +138,14 @@ class Limited(models.Model):
         help_text="Networks separated by commas, such as 10.0.0.0/8, 192.0.2.7. Empty: any.",
     )
     is_read_only = models.BooleanField(
-        "read only", default=False, help_text="It looks and changes nothing, whatever roles allow."
+        "read only", default=False, help_text="Can only read, whatever its roles allow."
     )
     areas = models.CharField(
         "limited to",
         max_length=120,
         blank=True,
         validators=[known_areas],
-        help_text="Parts of the API. None: all, and it may make further keys.",
+        help_text="Parts of the API. None: all of them, and it can create more keys.",
     )
 
     class Meta:
@@ -207,7 +207,7 @@ class ClientSecret(Limited):
         validators=[
             RegexValidator(
                 r"\A[a-z][-_a-z0-9]*[a-z0-9]\Z",
-                "Use at least two lower-case letters, digits, - and _, beginning with a letter and"
+                "Use at least two lowercase letters, digits, - and _, starting with a letter and"
                 " ending with a letter or digit.",
                 "format",
             )
@@ -219,7 +219,7 @@ class ClientSecret(Limited):
         User, models.SET_NULL, null=True, related_name="+", editable=False
     )
     expires_at = models.DateTimeField(
-        "ends", null=True, blank=True, help_text="Empty: it does not end. In UTC."
+        "ends", null=True, blank=True, help_text="Empty: never expires. In UTC."
     )
     rotated_at = models.DateTimeField(null=True, editable=False)
     last_used_at = models.DateTimeField("last used", null=True, editable=False)

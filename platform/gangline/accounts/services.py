@@ -86,7 +86,7 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
             "A user name is 1 to 63 letters, digits, dots, dashes, underscores, @ or spaces."
         )
     if User.objects.filter(username__iexact=username).exists():
-        raise CannotMake(f"There is already a user {username}.")
+        raise CannotMake(f"User already exists: {username}.")
     if email and User.objects.filter(folded_email=folded(email)).exists():
         raise CannotMake("Another user has this email.")
     user = User(username=username, email=email)
@@ -108,7 +108,7 @@ def make_token(
     """
     most = value_of(TOKEN_DAYS)
     if not 1 <= days <= most:
-        raise CannotMake(f"A token lives 1 to {most} days, not {days}.")
+        raise CannotMake(f"A token is valid for 1 to {most} days, not {days}.")
     if not _NAME.match(name):
         raise CannotMake("A token's name is 1 to 63 letters, digits, dots, dashes or spaces.")
     if not user.is_active:

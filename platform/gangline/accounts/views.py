@@ -20,7 +20,7 @@ from .forms import LOCKED, NewPasswordForm, SignInForm
 from .models import SignInLink, User
 from .services import live_link, use_sign_in_link
 
-SESSION_ENDED = "You were signed out after a while without activity. What you had typed is saved."
+SESSION_ENDED = "You were signed out due to inactivity. What you typed is saved."
 LINK_SPENT = "This link has expired or was already used."
 _MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 

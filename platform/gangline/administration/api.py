@@ -285,7 +285,7 @@ def _entries(request: Request) -> QuerySet[AuditEntry]:
     if not start <= end:
         raise BadQuery("start must not be after end.")
     if end - start > LONGEST:
-        raise BadQuery("start and end may be 30 days apart at most.")
+        raise BadQuery("start and end can be at most 30 days apart.")
     if not isinstance(request.user, User):
         raise Http404
     conditions = filtering.conditions(request.query_params.getlist("filterBy"), FIELDS)

@@ -95,7 +95,7 @@ SHOWN: Mapping[str, Shown] = MappingProxyType(
 _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
     {
         "boolean": ((bool,), "true or false"),
-        "string": ((str,), "a text"),
+        "string": ((str,), "text"),
         "number": ((int, float), "a number"),
     }
 )

@@ -22,7 +22,7 @@ from gangline.settings.catalogue import Declared
 from gangline.settings.models import Setting
 from gangline.settings.values import origin_of, value_of
 
-TYPES: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a text"}
+TYPES: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
 
 
 class Changed(Exception):

@@ -17,7 +17,7 @@ from gangline.accounts.token_sessions import TokenRefused, session_of
 REFUSED = {
     "invalid": "The token is not valid: it is unknown, expired or revoked.",
     "expired": "The token has expired. Get a new one from /api/v1/token.",
-    "limited": "The key has ended, or is not for requests from this address.",
+    "limited": "The key has expired, or does not allow requests from this address.",
     "revoked": "The token was revoked, or its owner was deactivated.",
 }
 """By the code that the answer carries."""

@@ -20,7 +20,7 @@ from .parsing import BadBody
 
 log = logging.getLogger(__name__)
 
-NOT_FOUND = "There is nothing at this address, or you may not see it."
+NOT_FOUND = "Not found, or you do not have access to it."
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -71,7 +71,7 @@ def _answer(
     if isinstance(error, exceptions.APIException):
         return _of_drf(error, context)
     if isinstance(error, PermissionDenied):
-        return 403, error_body(403, "You may not do this."), {}
+        return 403, error_body(403, "You do not have permission to do this."), {}
     if isinstance(error, RequestDataTooBig):
         return 413, error_body(413, "The request is larger than 1 MiB."), {}
     if isinstance(error, BadRequest):
@@ -100,7 +100,7 @@ def _of_drf(
         details = f"Try again in {int(wait) + 1} seconds."
     message = {
         401: "Sign in, or send a token: Authorization: Bearer gangline_…",
-        405: "This address does not know the method.",
+        405: "This method is not allowed here.",
         415: f"Send the body as {_accepted(context)}.",
         429: "Too many requests.",
     }.get(code, str(error.detail))

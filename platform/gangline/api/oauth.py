@@ -82,7 +82,7 @@ ASKED = component(
             "verification_uri": {"type": "string"},
             "verification_uri_complete": {"type": "string"},
             "expires_in": {"type": "integer"},
-            "interval": {"type": "integer", "description": "Seconds between two questions."},
+            "interval": {"type": "integer", "description": "Seconds between two requests."},
         },
     },
 )  # fmt: skip
@@ -97,7 +97,7 @@ class NotGranted(Exception):
 
 
 class OAuthToken(APIView):
-    """Sign in a program, by the names of OAuth 2."""
+    """Authorize a program, by the names of OAuth 2."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -149,7 +149,7 @@ class Device(APIView):
                         "client_id": {
                             "type": "string",
                             "maxLength": 200,
-                            "description": "What the program calls itself; shown to the person.",
+                            "description": "Name of the program, shown to the user.",
                         }
                     },
                 },
@@ -162,12 +162,12 @@ class Device(APIView):
         given = request.data if isinstance(request.data, Mapping) else {}
         name = given.get("client_id", "")
         if not isinstance(name, str):
-            raise BadBody([wrong("client_id", "type", "a text")])
+            raise BadBody([wrong("client_id", "type", "text")])
         address = request.META.get("REMOTE_ADDR") or ""
         try:
             asked = devices.ask(name, address)
         except devices.TooMany as full:
-            says = "Too many programs of this address wait for somebody."
+            says = "Too many programs at this address are waiting for approval."
             raise TooMany(full.seconds, says) from None
         page = request.build_absolute_uri(reverse("device"))
         code = devices.shown(asked.user_code)
@@ -184,7 +184,7 @@ class Device(APIView):
 
 
 class AppToken(APIView):
-    """Sign in a program at the oldest address."""
+    """Authorize a program at the oldest address."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -229,7 +229,7 @@ class AppToken(APIView):
         client, secret = given.get("id"), given.get("secret")
         for name, text in (("id", client), ("secret", secret)):
             if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
-                raise BadBody([wrong(name, "required", "a text")])
+                raise BadBody([wrong(name, "required", "text")])
         try:
             granted = tokens.sign_in_by_secret(request._request, str(client), str(secret))
         except tokens.NotGranted:
@@ -255,17 +255,17 @@ def _granted(request: Request, given: Mapping[str, str]) -> tokens.Tokens:
     except tokens.NotGranted:
         is_client = grant == "client_credentials"
         code = "invalid_client" if is_client else "invalid_grant"
-        raise NotGranted(code, "These credentials are not right.") from None
+        raise NotGranted(code, "Wrong credentials.") from None
     if not grant:
         raise NotGranted("invalid_request", "grant_type is missing.")
     raise NotGranted("unsupported_grant_type", f"Accepted are {', '.join(GRANTS)}.")
 
 
 _DEVICE = {
-    "authorization_pending": "Nobody has decided yet.",
-    "slow_down": "Ask less often: wait five seconds longer each time.",
-    "access_denied": "The program was turned away.",
-    "expired_token": "The code has expired, was used, or never was one.",
+    "authorization_pending": "Waiting for approval.",
+    "slow_down": "Slow down: wait five seconds longer between requests.",
+    "access_denied": "Access was denied.",
+    "expired_token": "The code is wrong, was used or has expired.",
 }
 
 
@@ -275,9 +275,9 @@ def _form(request: Request) -> dict[str, str]:
     data = request.data  # of an empty body, a plain dict
     for name, values in data.lists() if isinstance(data, QueryDict) else ():
         if len(values) != 1:
-            raise NotGranted("invalid_request", "A name stands there twice.")
+            raise NotGranted("invalid_request", "A parameter is given twice.")
         if len(values[0]) > _LONGEST or "\0" in values[0]:
-            raise NotGranted("invalid_request", "A value is too long or holds a NUL.")
+            raise NotGranted("invalid_request", "A value is too long or contains NUL.")
         found[name] = values[0]
     if (login := _basic(request)) is not None:
         found |= {"client_id": login[0], "client_secret": login[1]}

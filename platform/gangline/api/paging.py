@@ -49,7 +49,7 @@ def known_only(request: Asked, allowed: frozenset[str]) -> None:
     for name in request.query_params:
         if name not in allowed:
             listed = ", ".join(sorted(allowed))
-            raise BadQuery(f"There is no parameter {name[:60]!r}. There are: {listed}.")
+            raise BadQuery(f"Unknown parameter {name[:60]!r}. Accepted: {listed}.")
 
 
 def sorting(request: Asked, fields: Mapping[str, str], default: str) -> tuple[str, bool]:

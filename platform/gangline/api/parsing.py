@@ -201,12 +201,12 @@ def _of_text(place: _Place, text: str) -> Iterator[Problem]:
     """The text itself is not repeated: nobody knows here whether it is secret."""
     if len(text) > MAX_STRING:
         most = f"{MAX_STRING // 1024} KiB"
-        accepted = f"a text of at most {most}"
+        accepted = f"text of at most {most}"
         yield _Wrong("maxLength:bytes", accepted, {"most": most}).at(place)
     elif "\x00" in text:
-        yield _Wrong("format:nul", "a text without NUL characters").at(place)
+        yield _Wrong("format:nul", "text without NUL characters").at(place)
     elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        yield _Wrong("format:surrogate", "a text of whole characters").at(place)
+        yield _Wrong("format:surrogate", "text of complete characters").at(place)
 
 
 def _named(place: _Place) -> str:

@@ -92,7 +92,7 @@ ERROR = component(
         "properties": {
             "code": {"type": "integer", "minimum": 100, "maximum": 599},
             "message": {"type": "string"},
-            "details": {"type": "string", "description": "Whole sentences for people."},
+            "details": {"type": "string", "description": "Full sentences for people."},
             "problems": {"type": "array", "items": {"$ref": "#/components/schemas/Problem"}},
             "complianceIssues": {
                 "type": "array",
@@ -127,7 +127,7 @@ component(
             "label": {"type": "string"},
             "hint": {
                 "type": "string",
-                "description": "What the administrator who set the rule tells about it.",
+                "description": "Message of the administrator who set the rule.",
             },
         },
     },

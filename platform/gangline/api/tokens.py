@@ -34,7 +34,7 @@ REQUEST = component(
         "type": "object",
         "required": ["grantType"],
         "additionalProperties": False,
-        "description": "Names of fields may be written in any case.",
+        "description": "Field names are case-insensitive.",
         "properties": {
             "grantType": {
                 "type": "string",
@@ -55,19 +55,19 @@ RESPONSE = component(
         "required": ["accessToken", "idToken", "refreshToken", "expiresIn"],
         "properties": {
             "accessToken": {"type": "string", "description": "Send it as: Bearer <accessToken>."},
-            "idToken": {"type": "string", "description": "Who signed in. Opens nothing."},
+            "idToken": {"type": "string", "description": "Identifies the user. Gives no access."},
             "refreshToken": {
                 "type": "string",
                 "description": "For one use, with grantType refresh_token.",
             },
-            "expiresIn": {"type": "integer", "description": "Seconds until accessToken ends."},
+            "expiresIn": {"type": "integer", "description": "Seconds until accessToken expires."},
         },
     },
 )
 
 
 class Token(APIView):
-    """Sign in a program."""
+    """Authorize a program."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -141,7 +141,7 @@ def _problems(given: dict[str, Any]) -> Iterator[Problem]:
     for name, value in given.items():
         longest = _LONGEST_NAME if name in ("username", "clientID", "appID") else _LONGEST
         if not isinstance(value, str):
-            yield wrong(name, "type", "a text")
+            yield wrong(name, "type", "text")
         elif len(value) > longest:
             yield wrong(name, "maxLength", most=longest)
     grant = given.get("grantType", "")
@@ -155,7 +155,7 @@ def _problems(given: dict[str, Any]) -> Iterator[Problem]:
         yield wrong("grantType", "options:grant", _ACCEPTED, value=grant)
     for name in GRANTS.get(grant, ()):
         if given.get(name, "") == "":
-            yield wrong(name, "required:by", "a text", by=grant)
+            yield wrong(name, "required:by", "text", by=grant)
 
 
 def wrong(path: str, code: str, accepted: str = "", **params: Any) -> Problem:

@@ -50,5 +50,5 @@ def _description() -> bytes:
 def nothing_here(request: HttpRequest) -> JsonResponse:
     """Any other address under /api/, with any method: tells what is there."""
     found = near(request.path)
-    body = error_body(404, NOT_FOUND, f"There are: {', '.join(found)}." if found else "")
+    body = error_body(404, NOT_FOUND, f"Accepted: {', '.join(found)}." if found else "")
     return JsonResponse({**body, "available": found}, status=404)

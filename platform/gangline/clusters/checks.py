@@ -125,7 +125,7 @@ def _broke(cluster_id: uuid.UUID, run: uuid.UUID) -> None:
     """A check that goes no further says so, and has ended."""
     row = ConnectionCheck.objects.filter(cluster_id=cluster_id, run=run).first()
     if row is not None and row.ended_at is None:
-        told = Step("The check itself", State.FAILED, "It broke; the log says where.")
+        told = Step("Connection check", State.FAILED, "Internal error. See the server log.")
         row.steps, row.ended_at = [*row.steps, told.as_json()], db_now()
         row.save(update_fields=["steps", "ended_at"])
 
@@ -173,17 +173,17 @@ def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step
         why = health.reason
     elif health.facts is None or not health.are_rights_known:
         # Neither its rights are known then, nor which cluster it leads to.
-        why, fix = "The check did not come to its end.", "Try again."
+        why, fix = "The check did not finish.", "Try again."
     elif not has_rights and not trial.even_without_rights:
-        why = "Gangline would lack rights that it needs."
-        fix = "Give it these rights first, or choose to store it although rights are missing."
+        why = "Gangline would lack permissions that it needs."
+        fix = "Grant these permissions first, or choose to save the credential anyway."
     else:
         why = trial.keep(health)
     if why:
-        says = f"It was not stored: {why} The one that was there before is still used."
+        says = f"Not saved: {why} The previous credential is still in use."
         tell(Step(CREDENTIAL, State.FAILED, says, fix))
         return replace(health, reachable=False, reason=why)
-    tell(Step(CREDENTIAL, State.OK, "It is stored, and the one before is forgotten."))
+    tell(Step(CREDENTIAL, State.OK, "Saved. The previous credential was erased."))
     return health
 
 
@@ -222,11 +222,11 @@ def replace_credential(
             return refused.problems[0].message
         except Conflict as conflict:
             who = getattr(conflict.current, "updated_by", None) or "The system"
-            return f"{who} changed the cluster during the check. Look at it, then try again."
+            return f"{who} changed the cluster during the check. Review the change, then try again."
         except NotAllowed:
-            return "You may no longer change this cluster."
+            return "You no longer have permission to edit this cluster."
         except Cluster.DoesNotExist:
-            return "The cluster was removed meanwhile."
+            return "The cluster was removed during the check."
         cluster.refresh_from_db()
         return ""
 

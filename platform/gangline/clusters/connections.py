@@ -75,7 +75,7 @@ def _open(cluster: Cluster) -> Driver:
 def _configuration(cluster: Cluster) -> dict[str, Any]:
     """What a driver is made from: another one is made when it changes."""
     if cluster.kind not in DRIVERS:
-        raise Unconnectable(f"Gangline knows no clusters of kind {cluster.kind}.")
+        raise Unconnectable(f"Gangline does not support clusters of kind {cluster.kind}.")
     connection, facts = connection_of(cluster), facts_of(cluster)
     return {
         **cluster.config,

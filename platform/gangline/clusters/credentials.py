@@ -56,15 +56,15 @@ def access_of(cluster: Cluster) -> Any:
             sealed, before = _sealed(cluster), sealed
             if sealed == before:
                 raise NoCredential(
-                    f"The credential of {cluster.name} cannot be opened. {why} Put the key file"
-                    " back, or give the credential again."
+                    f"The credential of {cluster.name} cannot be opened. {why} Restore the key "
+                    f"file, or replace the credential."
                 ) from None
 
 
 def _sealed(cluster: Cluster) -> str:
     sealed = Credential.objects.filter(cluster=cluster).values_list("sealed", flat=True).first()
     if sealed is None:
-        raise NoCredential(f"There is no credential for {cluster.name}. Give one on its page.")
+        raise NoCredential(f"Cluster {cluster.name} has no credential. Add one on its page.")
     return sealed
 
 

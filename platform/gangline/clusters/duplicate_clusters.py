@@ -34,7 +34,7 @@ def leads_elsewhere(cluster: Cluster, uid: str) -> str:
         return ""
     if not uid:
         return (
-            "Whether it leads to the same cluster cannot be told: it may not read the namespace "
-            "kube-system. Let it get namespaces."
+            "Gangline cannot tell whether this is the same cluster: the account cannot read the "
+            "namespace kube-system. Allow it to get namespaces."
         )
-    return "It leads to another cluster. Connect that one as a cluster of its own."
+    return "It belongs to a different cluster. Connect that one separately."

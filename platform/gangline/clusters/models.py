@@ -40,7 +40,7 @@ def known_kind(kind: str) -> None:
     if kind not in DRIVERS:
         accepted = ", ".join(DRIVERS)
         raise ValidationError(
-            "Unknown kind. There are: %(accepted)s.", "kind", {"value": kind, "accepted": accepted}
+            "Unknown kind. Accepted: %(accepted)s.", "kind", {"value": kind, "accepted": accepted}
         )
 
 
@@ -52,7 +52,7 @@ class Cluster(TreeNode):
         max_length=63,
         unique=True,
         validators=[visible_name],
-        error_messages={"unique": "There is already a cluster of this name."},
+        error_messages={"unique": "A cluster with this name already exists."},
     )
     kind = models.CharField(max_length=12, validators=[known_kind], default="kubernetes")
     """Key of a driver in `gangline.drivers.registry`."""
@@ -61,11 +61,11 @@ class Cluster(TreeNode):
     host_id = models.CharField(max_length=64, blank=True, editable=False)
     """Local clusters: only processes of the same host and data folder act on it (R17)."""
     when_unreachable = models.CharField(
-        "When it does not answer",
+        "When unreachable",
         max_length=6,
         choices=WhenUnreachable.choices,
         default=WhenUnreachable.QUEUE,
-        help_text="What becomes of new workloads meanwhile. Those that run are not touched.",
+        help_text="What happens to new workloads. Running workloads are not affected.",
     )
     config = models.JSONField(default=dict, blank=True)
     """The connection model of its kind, as JSON."""
@@ -219,7 +219,7 @@ class Orphan(models.Model):
 
 SMALL_NAME = RegexValidator(
     r"\A[a-z]([-a-z0-9]*[a-z0-9])?\Z",
-    "Use small letters, digits and hyphens, beginning with a letter.",
+    "Use lowercase letters, digits and hyphens, starting with a letter.",
     "name",
 )
 LONGEST_KEY = 317
@@ -235,7 +235,7 @@ class NetworkTopology(Versioned):
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="topologies")
     name = models.CharField(max_length=63, validators=[SMALL_NAME])
     levels = models.JSONField(
-        help_text="Keys of labels of nodes, one a line, from the farthest level to the closest."
+        help_text="Node label keys, one per line, from the farthest level to the closest."
     )
 
     class Meta:
@@ -245,7 +245,9 @@ class NetworkTopology(Versioned):
                 fields=["name", "cluster"],
                 name="topology_name_in_cluster",
                 violation_error_code="unique",
-                violation_error_message="The cluster has a network topology of this name already.",
+                violation_error_message=(
+                    "A network topology with this name already exists on the cluster."
+                ),
             )
         ]
 
@@ -258,7 +260,7 @@ class NetworkTopology(Versioned):
         if not given or len(given) > MOST_LEVELS:
             says, code = f"Give 1 to {MOST_LEVELS} labels.", "required"
         elif wrong := next((one for one in given if not _is_label(one)), None):
-            says, code = f"{str(wrong)[:80]!r} is not the key of a Kubernetes label.", "label"
+            says, code = f"{str(wrong)[:80]!r} is not a valid key of a Kubernetes label.", "label"
         elif len(set(given)) < len(given):
             says, code = "Each label can be one level only.", "unique_items"
         if says:
@@ -278,7 +280,7 @@ def _is_label(key: object) -> bool:
 def label_key(key: str) -> None:
     """Refuse what no label of a node can be called."""
     if not _is_label(key):
-        raise ValidationError("This is not the key of a Kubernetes label.", "label")
+        raise ValidationError("Enter a valid key of a Kubernetes label.", "label")
 
 
 class NodePool(Versioned):
@@ -299,9 +301,7 @@ class NodePool(Versioned):
         max_length=63,
         blank=True,
         validators=[
-            RegexValidator(
-                rf"\A{_VALUE}\Z", "This is not the value of a Kubernetes label.", "label"
-            )
+            RegexValidator(rf"\A{_VALUE}\Z", "Enter a valid value of a Kubernetes label.", "label")
         ],
     )
     is_default = models.BooleanField(default=False, editable=False)
@@ -312,7 +312,7 @@ class NodePool(Versioned):
                 fields=["name", "cluster"],
                 name="node_pool_name_in_cluster",
                 violation_error_code="unique",
-                violation_error_message="The cluster has a node pool of this name already.",
+                violation_error_message="A node pool with this name already exists on the cluster.",
             ),
             models.UniqueConstraint(
                 fields=["cluster"],
@@ -389,12 +389,12 @@ class StorageClass(Versioned):
     read_only_many = models.BooleanField("Read-only by many nodes", default=True)
     read_write_many = models.BooleanField("Read-write by many nodes", default=True)
     needs_access_mode = models.BooleanField("People must choose", default=False)
-    default_access = models.JSONField("Chosen at first", default=list, blank=True)
+    default_access = models.JSONField("Preselected", default=list, blank=True)
     filesystem = models.BooleanField("Filesystem", default=True)
     block = models.BooleanField("Block", default=True)
     needs_volume_mode = models.BooleanField("People must choose", default=False)
     default_volume_mode = models.CharField(
-        "Chosen at first",
+        "Preselected",
         max_length=10,
         blank=True,
         choices=[("Filesystem", "Filesystem"), ("Block", "Block")],
@@ -421,7 +421,7 @@ class StorageClass(Versioned):
         are_sizes = low and high and not size_problem(low) and not size_problem(high)
         if are_sizes and quantity_bytes(low) > quantity_bytes(high):
             raise ValidationError(
-                {"max_size": ValidationError("This is less than the least size.", "range")}
+                {"max_size": ValidationError("This is less than the minimum size.", "range")}
             )
         for names, first in (
             (("read_write_once", "read_only_many", "read_write_many"), "read_write_once"),
@@ -444,13 +444,13 @@ class StorageClass(Versioned):
         }
         for name, is_wrong in wrong.items():
             if is_wrong:
-                error = ValidationError("This is not offered.", "options")
+                error = ValidationError("This is not available.", "options")
                 raise ValidationError({name: error})
         try:
             Parameters.model_validate({"attributes": self.parameters})
         except ValueError as why:
             raise ValidationError(
-                {"parameters": ValidationError("These are no parameters.", "format")}
+                {"parameters": ValidationError("These are not valid parameters.", "format")}
             ) from why
         if not self.default_size or size_problem(self.default_size):
             return

@@ -135,7 +135,9 @@ def _reconcile(row: ClusterObject) -> None:
     try:
         driver = driver_for(row.cluster)
         if not isinstance(driver, ObjectKeeper):
-            raise Unconnectable(f"The cluster {row.cluster.name} takes no objects of this kind.")
+            raise Unconnectable(
+                f"The cluster {row.cluster.name} does not support objects of this kind."
+            )
         is_unwanted = row.state == ObjectState.DELETING
         kept = driver.remove(wanted) if is_unwanted else _apply(driver, row, wanted)
     except (Unconnectable, CannotFill) as why:

@@ -213,7 +213,7 @@ def _check(request: HttpRequest, cluster: Cluster) -> dict[str, Any]:
     if progress is not None:
         rows = [StepRow(step.name, *LOOKS[step.state], step) for step in progress.steps]
         if progress.is_running:
-            rows += [StepRow(name, "neutral", "clock", "To come") for name in progress.to_come]
+            rows += [StepRow(name, "neutral", "clock", "Pending") for name in progress.to_come]
         context |= {"rows": rows, "summary": summary(progress)}
     return context
 
@@ -254,7 +254,7 @@ def summary(progress: checks.Progress) -> str:
         done, all_of_them = len(progress.steps), len(progress.steps) + len(progress.to_come)
         return f"Checking: {done} of {all_of_them} steps are done."
     if progress.broke_off:
-        return "The check broke off before its end. Check again."
+        return "The check did not finish. Check again."
     failed = sum(step.state == State.FAILED for step in progress.steps)
     warned = sum(step.state == State.WARNING for step in progress.steps)
     if progress.is_trial:
@@ -266,7 +266,7 @@ def summary(progress: checks.Progress) -> str:
         unseen = f"; {left} {'was' if left == 1 else 'were'} not checked" if left else ""
         return f"{failed} step{'' if failed == 1 else 's'} failed{unseen}."
     if warned:
-        return f"Connected; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
+        return f"Connected; {warned} {'step needs' if warned == 1 else 'steps need'} attention."
     return "All checks passed."
 
 

@@ -84,7 +84,7 @@ CLUSTERS_TABLE = table(
            text=lambda row: row.capacity.get("memory", ""), width="l", drops=1),
     column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="s"),
     column("id", "ID", "pk", is_default=False),
-    time_column("checked", "Last answer", "last_ok_at", is_default=False),
+    time_column("checked", "Last contact", "last_ok_at", is_default=False),
     noun=("cluster", "clusters"),
     search=("name", "description"),
     filters=(
@@ -100,10 +100,10 @@ class Clusters(Resource[Cluster]):
     key = "cluster"
     path = "clusters"
     lede = "Where workloads run."
-    empty_text = "Clusters with a project of yours appear here. Ask an administrator for a role."
+    empty_text = "Clusters of your projects appear here. Ask an administrator for a role."
     delete_text = (
-        "Gangline forgets the cluster with its policies and erases its credential."
-        " Nothing on the cluster itself is touched."
+        "Gangline deletes the cluster’s policies and erases its credential. Nothing on the cluster "
+        "itself is changed."
     )
     form = "gangline.clusters.forms.ClusterForm"
     table = CLUSTERS_TABLE
@@ -238,12 +238,12 @@ class NodePools(Resource[NodePool]):
     model = NodePool
     key = "node_pool"
     path = "node-pools"
-    lede = "Nodes of a cluster that share a label. Quota is given out by pool."
+    lede = "Nodes of a cluster that share a label. Quota is assigned per pool."
     form = "gangline.clusters.forms.NodePoolForm"
     nav = Nav(group="Infrastructure", icon="stack", order=20)
     scope_path = "cluster__scope"
     related = ("cluster__scope__parent", "network_topology", "created_by", "updated_by")
-    delete_text = "Its nodes go to the next pool whose label they have, or to the default one."
+    delete_text = "Its nodes move to the next pool whose label they have, or to the default pool."
     wire = Wire(
         path="node-pools",
         envelope="nodepools",
@@ -296,7 +296,7 @@ class NodePools(Resource[NodePool]):
             raise ValidationError({"network_topology_id": ValidationError(says, "not_there")})
         if obj.is_default:
             if obj.label_key or obj.label_value:
-                says = "The default pool takes the nodes of no other pool: it has no label."
+                says = "The default pool holds the nodes of no other pool, so it has no label."
                 raise ValidationError({"label_key": ValidationError(says, "default")})
             return
         missing = [name for name in ("label_key", "label_value") if not getattr(obj, name)]
@@ -307,7 +307,7 @@ class NodePools(Resource[NodePool]):
             cluster_id=obj.cluster_id, label_key=obj.label_key, label_value=obj.label_value
         ).exclude(pk=obj.pk)
         if other := same.first():
-            says = f"Node pool {other.name} has this label already."
+            says = f"Node pool {other.name} already has this label."
             raise ValidationError({"label_value": ValidationError(says, "unique")})
 
     def saved(self, obj: NodePool, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
@@ -328,7 +328,7 @@ class Nodes(Resource[Node]):
     model = Node
     key = "node"
     path = "nodes"
-    lede = "Machines of the clusters, as the last look found them."
+    lede = "Machines of all clusters, as of the last check."
     empty_text = "The nodes of a cluster are listed here once it is connected."
     nav = Nav(group="Infrastructure", icon="cpu", order=30)
     verbs = frozenset({"view"})

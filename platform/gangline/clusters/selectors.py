@@ -46,7 +46,7 @@ silent longer than that is late."""
 NO_CREDENTIAL = Health("Waiting to connect", "neutral", "unknown")
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")
-LATE = "No news from the cluster for a while. Gangline checks again automatically."
+LATE = "No recent updates from the cluster. Gangline checks again automatically."
 
 
 def health_of(cluster: Cluster) -> Health:
@@ -70,10 +70,10 @@ def late_news(cluster: Cluster) -> Health | None:
     if cluster.health != "Connected":
         return None
     if cluster.watch_trouble:
-        return Health("Not followed", "warn", "degraded", cluster.watch_trouble)
+        return Health("Not watched", "warn", "degraded", cluster.watch_trouble)
     heard = cluster.heard_at
     if heard is not None and db_now() - heard > timedelta(seconds=LATE_SECONDS):
-        return Health("News is late", "warn", "degraded", LATE, heard)
+        return Health("Updates delayed", "warn", "degraded", LATE, heard)
     return None
 
 

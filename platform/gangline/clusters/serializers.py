@@ -36,8 +36,8 @@ STATES = {
     "Not connected": "Disconnected",
     "Not reachable": "Disconnected",
     "Missing permission": "MissingPrerequisites",
-    "Not followed": "ServiceIssues",
-    "News is late": "ServiceIssues",
+    "Not watched": "ServiceIssues",
+    "Updates delayed": "ServiceIssues",
 }
 CONDITIONS = {State.OK: "True", State.WARNING: "True", State.FAILED: "False"}
 

@@ -86,8 +86,8 @@ def _tell_of_login(cluster: Cluster, health: Health) -> None:
     if health.is_login_refused:
         leases.notice(
             _login_refused(cluster),
-            f"Cluster {cluster.name} does not accept Gangline's login. Replace the credential on"
-            " its page; what runs there goes on.",
+            f"Cluster {cluster.name} rejected Gangline's credential. Replace it on the page of "
+            f"the cluster; running workloads keep running.",
         )
     elif health.reachable:
         clear_notices(cluster)

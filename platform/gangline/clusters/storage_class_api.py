@@ -277,7 +277,7 @@ class _Reading:
             if isinstance(value, wanted):
                 found[name] = value
             else:
-                word = "true or false" if wanted is bool else "a text"
+                word = "true or false" if wanted is bool else "text"
                 self._wrong("type", ".".join((*path, wire)), word)
         return found
 

@@ -62,7 +62,7 @@ _users = _yes(*PERMISSIONS.values())
 
 def _sizes(row: StorageClass) -> str:
     parts = [
-        f"{row.default_size} at first" if row.default_size else "",
+        f"{row.default_size} preselected" if row.default_size else "",
         f"at least {row.min_size}" if row.min_size else "",
         f"at most {row.max_size}" if row.max_size else "",
         f"in steps of {row.size_step}" if row.size_step else "",
@@ -74,7 +74,7 @@ def _chosen(label: str, values: Sequence[str], *, is_needed: bool) -> Iterator[t
     """What stands at first, and whether people must choose."""
     words = [str(_words.get(value, value)) for value in values if value]
     if words:
-        yield f"{label} at first", ", ".join(words)
+        yield f"{label} preselected", ", ".join(words)
     if is_needed:
         yield label, "Must be chosen"
 
@@ -93,7 +93,7 @@ class StorageClasses(Resource[StorageClass]):
     key = "storage_class"
     entity = "cluster"
     path = "storage-classes"
-    lede = "Where volumes of workloads come from, and what may be asked of each class."
+    lede = "Where volumes of workloads come from, and which options each class offers."
     empty_text = "The storage classes of a Kubernetes cluster are listed here once it is checked."
     verbs = frozenset({"view", "edit"})
     scope_path = "cluster__scope"

@@ -26,7 +26,10 @@ class NetworkTopologies(Resource[NetworkTopology]):
     key = "network_topology"
     entity = "node_pool"
     path = "network-topologies"
-    lede = "Which labels of nodes tell how near they are. Workloads can ask to stay within a level."
+    lede = (
+        "Node labels that describe how close nodes are to each other. Workloads can stay within "
+        "one level."
+    )
     empty_text = "A network topology names labels of nodes, from the farthest level to the closest."
     form = "gangline.clusters.forms.NetworkTopologyForm"
     nav = Nav(group="Infrastructure", icon="stack", order=35)

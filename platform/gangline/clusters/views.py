@@ -68,7 +68,7 @@ class CredentialView(ClusterView):
         except Refused as refused:
             form.refuse(refused.problems)
             return self.page(cluster, form, status=422)
-        messages.info(request, "The new credential is being checked. It is stored if it works.")
+        messages.info(request, "The new credential is being checked. It is saved if it works.")
         return redirect(checks_url(cluster))
 
     def replaceable(self, pk: UUID) -> Cluster:

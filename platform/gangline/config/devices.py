@@ -13,7 +13,7 @@ from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.web.confirm import Question, ask
 
-UNKNOWN = "No program waits with this code. Check it, or begin again in the program."
+UNKNOWN = "No program is waiting with this code. Check it, or start again in the program."
 TOO_MANY = "Too many wrong codes. Try again in ten minutes."
 
 
@@ -46,7 +46,7 @@ def device(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def program_end(request: HttpRequest, session_id: str) -> HttpResponse:
-    """Sign a program out that was let in by its code."""
+    """Sign program out that was let in by its code."""
     user = _user(request)
     session = get_object_or_404(
         TokenSession.objects.exclude(name=""), pk=session_id, user=user, client=None
@@ -56,7 +56,7 @@ def program_end(request: HttpRequest, session_id: str) -> HttpResponse:
             request,
             Question(
                 title=f"Sign {session.name} out?",
-                text="It is refused from now on, until somebody lets it in again.",
+                text="It loses access immediately, until it is authorized again.",
                 verb="Sign it out",
                 action=request.path,
                 cancel_url="/account/tokens",

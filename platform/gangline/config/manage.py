@@ -51,7 +51,7 @@ def main() -> None:
         place = "The database" if known.database_url else f"The database {known.database_file}"
         sys.exit(
             f"{place} cannot be used: {' '.join(str(error).split())}."
-            " Look closer with: gangline-manage doctor"
+            " For details, run: gangline-manage doctor"
         )
     except OSError as problem:
         path = Path(str(problem.filename or ""))

@@ -30,13 +30,13 @@ def sentence(known: Env) -> str:
     """That there is none, and what to run."""
     if not known.database_url:
         return (
-            f"There is no Gangline in {known.data_dir}. Set GANGLINE_DATA_DIR to the folder of"
-            " yours, or make one there with: gangline-manage run"
+            f"There is no Gangline in {known.data_dir}. Set GANGLINE_DATA_DIR to your data folder, "
+            f"or create one there with: gangline-manage run"
         )
     where = urlsplit(known.database_url)
     place = f"the database {where.path.lstrip('/')} at {where.hostname} with the data folder"
     return (
         f"There is no Gangline in {place} {known.data_dir}. Set GANGLINE_DATABASE_URL and"
-        " GANGLINE_DATA_DIR to those of yours, or make one there with: gangline-manage migrate,"
+        " GANGLINE_DATA_DIR to yours, or create one there with: gangline-manage migrate,"
         " then gangline-manage bootstrap --admin USER"
     )

@@ -52,7 +52,7 @@ def token_revoke(request: HttpRequest, kid: str) -> HttpResponse:
             request,
             Question(
                 title=f"Revoke the token {token.name}?",
-                text="Programs that use it are refused from now on. This cannot be undone.",
+                text="Programs that use it lose access immediately. This cannot be undone.",
                 verb="Revoke the token",
                 action=request.path,
                 cancel_url=reverse("tokens"),

@@ -38,7 +38,7 @@ _METADATA = {
 }
 _LOOPBACK, _LINK_LOCAL = "this machine itself (loopback)", "a link-local address"
 _ADMISSIBLE = {_LOOPBACK, _LINK_LOCAL}
-ADMIT = "If it is meant to, add its network to GANGLINE_CLUSTER_ADDRESSES."
+ADMIT = "If this is intended, add its network to GANGLINE_CLUSTER_ADDRESSES."
 
 
 class AddressRefused(OSError):
@@ -105,9 +105,9 @@ def parse(text: str) -> Server:
     """The address of an API server. Raises AddressRefused, without repeating a password."""
     parts = _split(text)
     if parts.scheme != "https":
-        raise AddressRefused("must begin with https://, such as https://10.0.0.1:6443")
+        raise AddressRefused("must start with https://, such as https://10.0.0.1:6443")
     if "@" in parts.netloc:
-        raise AddressRefused("must not hold a user name or password; give a token instead")
+        raise AddressRefused("must not contain a user name or password; use a token instead")
     if parts.query or parts.fragment or "?" in text or "#" in text:
         raise AddressRefused("must end after the port or the path: no “?” and no “#”")
     host, port = parts.hostname or "", _port(parts)
@@ -126,7 +126,7 @@ def resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NameUnknown(f"The name {host} is not known here.") from error
+        raise NameUnknown(f"The name {host} cannot be resolved.") from error
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
@@ -193,7 +193,7 @@ def _split(text: str) -> SplitResult:
     if not text or len(text) > LONGEST:
         raise AddressRefused("must be an address such as https://10.0.0.1:6443")
     if any(c.isspace() or not c.isprintable() or c == "\\" for c in text) or not text.isascii():
-        raise AddressRefused("must hold no spaces, backslashes or other unusual characters")
+        raise AddressRefused("must not contain spaces, backslashes or other unusual characters")
     try:
         return urlsplit(text)
     except ValueError as error:

@@ -19,8 +19,8 @@ MOST_ENTRIES = 2000
 RUN = "run"
 """The place that every attempt has: the folder of its run."""
 
-GONE = "It is not there."
-OUTSIDE = "It leads out of the folder."
+GONE = "It does not exist."
+OUTSIDE = "It points outside the folder."
 OURS = "It belongs to Gangline."
 NO_FILE = "It is neither a file nor a folder."
 IS_FOLDER = "It is a folder."

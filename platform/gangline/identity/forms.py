@@ -24,7 +24,7 @@ class IdentityProviderForm(Tested):
     has_no_secret = forms.BooleanField(
         label="This client has no secret",
         required=False,
-        help_text="A public client: the provider knows it by PKCE alone.",
+        help_text="A public client, which uses PKCE only.",
     )
 
     not_edited = frozenset({"alias", "issuer"})
@@ -32,7 +32,7 @@ class IdentityProviderForm(Tested):
         ("", ("name", "alias", "issuer", "client_id", SECRET, "has_no_secret", "is_enabled")),
         ("Who may sign in", ("makes_users",)),
         (
-            "What it tells",
+            "Claims",
             ("scopes", "username_claim", "email_claim", "name_claim", "groups_claim"),
         ),
     )
@@ -53,16 +53,18 @@ class IdentityProviderForm(Tested):
         if self.is_edit:
             kept = self.instance.secret_at is not None
             self.initial["has_no_secret"] = not kept
-            secret.help_text = "One is kept. Type another to replace it." if kept else ""
+            secret.help_text = "A secret is stored. Enter another to replace it." if kept else ""
 
     def clean(self) -> dict[str, Any] | None:
         found = super().clean()
         given, none = self.cleaned_data.get(SECRET), self.cleaned_data.get("has_no_secret")
         if given and none:
-            self.add_error(SECRET, forms.ValidationError("There is one, or there is none.", "both"))
+            self.add_error(
+                SECRET, forms.ValidationError(("Enter a secret or tick the box, not both."), "both")
+            )
         is_kept = self.is_edit and self.instance.secret_at is not None
         if not given and not none and not is_kept:
-            words = "Give the client secret, or say that this client has none."
+            words = "Enter the client secret, or tick that the client has none."
             self.add_error(SECRET, forms.ValidationError(words, "required"))
         return found
 
@@ -74,7 +76,7 @@ class IdentityProviderForm(Tested):
     def to_try(self, scope: Scope) -> Place:
         issuer = self.cleaned_data.get("issuer") or self.instance.issuer
         if not issuer:
-            raise Failed("values", said="Give the issuer first")
+            raise Failed("values", said="Enter the issuer first")
         return place_of(issuer)
 
     def _scope(self) -> Scope | None:

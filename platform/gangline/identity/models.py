@@ -38,7 +38,7 @@ def issuer_address(text: str) -> None:
         raise ValidationError(f"The issuer {said.partition(' or https://')[0]}.", "url") from None
     if text.endswith(DISCOVERY):
         raise ValidationError(
-            f"Give the issuer alone, without {DISCOVERY}.", "url", {"value": text}
+            f"Enter only the issuer, without {DISCOVERY}.", "url", {"value": text}
         )
 
 
@@ -48,11 +48,11 @@ def scope_names(text: str) -> None:
     if wrong := [one for one in names if not _SCOPE.fullmatch(one)]:
         raise ValidationError("%(value)s is not a scope.", "scope", {"value": wrong[0][:60]})
     if "openid" not in names:
-        raise ValidationError("openid must be among the scopes.", "openid", {"value": text})
+        raise ValidationError("The scopes must include openid.", "openid", {"value": text})
 
 
 def _claim(default: str, *, blank: bool = False, **more: Any) -> Any:
-    judge = RegexValidator(_CLAIM, "A claim has visible characters and no blanks.", "claim")
+    judge = RegexValidator(_CLAIM, "A claim has visible characters and no spaces.", "claim")
     return models.CharField(
         max_length=120, default=default, blank=blank, validators=[judge], **more
     )
@@ -68,13 +68,12 @@ class IdentityProvider(Versioned):
         validators=[
             RegexValidator(
                 r"\A[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z",
-                "Use lower-case letters, digits and -, beginning and ending with a letter or"
-                " digit.",
+                "Use lowercase letters, digits and -, beginning and ending with a letter or digit.",
                 "format",
             )
         ],
         error_messages={"unique": "Another identity provider has this alias."},
-        help_text="Part of the redirect address, which the provider has to know.",
+        help_text="Part of the redirect address, which is registered with the provider.",
     )
     name = models.CharField(
         max_length=40, help_text="On the button of the sign-in page: Sign in with …"
@@ -85,7 +84,7 @@ class IdentityProvider(Versioned):
         help_text="Address of the provider, such as https://login.example.com/realms/main.",
     )
     client_id = models.CharField(
-        "client ID", max_length=255, help_text="By what the provider knows Gangline."
+        "client ID", max_length=255, help_text="Identifies Gangline to the provider."
     )
     sealed = models.TextField(editable=False)
     """The client secret; of a public client, the empty text."""
@@ -95,7 +94,7 @@ class IdentityProvider(Versioned):
         max_length=400,
         default="openid profile email",
         validators=[scope_names],
-        help_text="What is asked for. Some providers tell groups only when asked for groups.",
+        help_text="Requested scopes. Some providers send groups only with the scope groups.",
     )
     username_claim = _claim("preferred_username", verbose_name="claim of the user name")
     email_claim = _claim("email", verbose_name="claim of the email")
@@ -104,12 +103,12 @@ class IdentityProvider(Versioned):
         "groups",
         blank=True,
         verbose_name="claim of the groups",
-        help_text="Memberships follow it at every sign-in. Empty: groups are left alone.",
+        help_text="Memberships are updated at every sign-in. Empty: groups are not changed.",
     )
     makes_users = models.BooleanField(
-        "let everyone in whom the provider knows",
+        "allow everyone with an account at the provider",
         default=True,
-        help_text="Off: only people who were invited with their email.",
+        help_text="Off: only people who were invited by email address.",
     )
     is_enabled = models.BooleanField("enabled", default=True)
 

@@ -37,11 +37,14 @@ class IdentityProviders(TenantWide[IdentityProvider]):
     path = "identity-providers"
     lookup = "alias"
     seen_from_anywhere = False
-    lede = "Where people sign in with the account of their company, by OpenID Connect."
-    empty_text = "With one, people sign in with their company’s account and bring their groups."
+    lede = "Let people sign in with their company account, through OpenID Connect."
+    empty_text = (
+        "With an identity provider, people sign in with their company account and bring their "
+        "groups."
+    )
     delete_text = (
-        "Nobody signs in by it any more. Users stay; who has no password needs a sign-in link. The"
-        " groups that it brought, and their access rules, are removed."
+        "People can no longer sign in with it. Users are kept; those without a password need a "
+        "sign-in link. The groups it provided and their access rules are deleted."
     )
     confirm_by_name = True
     form = "gangline.identity.forms.IdentityProviderForm"
@@ -80,7 +83,7 @@ class IdentityProviders(TenantWide[IdentityProvider]):
         yield (
             "Client secret",
             (
-                format_html("kept, given {}", components.time_ago(obj.secret_at))
+                format_html("stored, set {}", components.time_ago(obj.secret_at))
                 if obj.secret_at
                 else "none: a public client"
             ),
@@ -88,7 +91,7 @@ class IdentityProviders(TenantWide[IdentityProvider]):
         yield "Scopes", obj.scopes
         yield (
             "Who may sign in",
-            ("Everyone whom the provider knows" if obj.makes_users else "People who were invited"),
+            ("Everyone with an account at the provider" if obj.makes_users else "Invited people"),
         )
         yield "User name", format_html("<code>{}</code>", obj.username_claim)
         yield "Email", format_html("<code>{}</code>", obj.email_claim)

@@ -135,7 +135,7 @@ def _of_oidc(given: Mapping[str, Any]) -> dict[str, Any]:
     if scopes is not None and not (
         isinstance(scopes, list) and all(isinstance(one, str) for one in scopes)
     ):
-        raise Refused([Problem("type", "oidcData.scopes", {"accepted": "a list of texts"})])
+        raise Refused([Problem("type", "oidcData.scopes", {"accepted": "a list of strings"})])
     texts = _texts("oidcData", {k: v for k, v in given.items() if k != "scopes"}, _OIDC)
     found: dict[str, Any] = {"scopes": " ".join(scopes)} if scopes is not None else {}
     if address := texts.get("issuer") or texts.get("discoverDocumentUrl"):
@@ -150,7 +150,7 @@ def _texts(path: str, given: Mapping[str, Any], known: tuple[str, ...]) -> dict[
     problems = list(unknown_fields(given, dict.fromkeys(known)))
     for name, value in given.items():
         if name in known and value is not None and not isinstance(value, str):
-            problems.append(Problem("type", name, {"accepted": "a text"}))
+            problems.append(Problem("type", name, {"accepted": "text"}))
     if problems:
         raise Refused(list(under(path, problems)))
     return {name: value for name, value in given.items() if value is not None}

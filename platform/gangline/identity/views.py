@@ -60,7 +60,7 @@ def come_back(request: HttpRequest, alias: str) -> HttpResponse:
         told = openid.come_back(provider, attempt, request.GET.dict())
         if connects:
             connect(provider, told, request.user)  # type: ignore[arg-type]
-            messages.success(request, f"You can sign in with {provider.name} from now on.")
+            messages.success(request, f"You can now sign in with {provider.name}.")
             return redirect("account")
         user = enter(provider, told)
     except Failed as failed:

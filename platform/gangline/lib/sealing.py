@@ -55,9 +55,9 @@ class Keyring:
         try:
             inside = json.loads(self.keys[kid].decrypt(sealed.split(".", 2)[2].encode()))
         except (InvalidToken, ValueError) as error:
-            raise CannotOpen("It is not as it was sealed.") from error
+            raise CannotOpen("It was changed after it was encrypted.") from error
         if inside["ctx"] != context:
-            raise CannotOpen("It was sealed for something else and was moved here.")
+            raise CannotOpen("It was encrypted for something else.")
         return str(inside["v"])
 
     def resealed(self, context: str, sealed: str) -> str:
@@ -90,8 +90,8 @@ class KeyFile:
         except FileNotFoundError:
             if not self._may_make:
                 raise CannotSeal(
-                    f"The key file {self.path} is not there. Put it back, or make a first key:"
-                    " gangline-manage keys add"
+                    f"The key file {self.path} is missing. Restore it, or create a first key "
+                    f"with: gangline-manage keys add."
                 ) from None
             self._make_first()
             stamp = self._stamp()

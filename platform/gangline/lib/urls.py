@@ -24,7 +24,7 @@ def web_address_problem(text: str) -> str | None:
     """What keeps ``text`` from being the address of a page, as a predicate; None: it is one."""
     parts = parts_of(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return "must begin with https:// or http:// and name a host"
+        return "must start with https:// or http:// and name a host"
     if parts.username is not None or any(ord(c) < 0x21 for c in text):
-        return "must hold no user name, space or line break"
+        return "must not contain a user name, space or line break"
     return None

@@ -22,16 +22,16 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}")
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _SURPRISES = (
-    (re.compile(r"(?i:yes|on|true)"), "true, or in quotes if it is a text"),
-    (re.compile(r"(?i:no|off|false)"), "false, or in quotes if it is a text"),
-    (re.compile(r"(?i:null)"), "null, or in quotes if it is a text"),
+    (re.compile(r"(?i:yes|on|true)"), "true, or in quotes if it is text"),
+    (re.compile(r"(?i:no|off|false)"), "false, or in quotes if it is text"),
+    (re.compile(r"(?i:null)"), "null, or in quotes if it is text"),
     (
         re.compile(r"[-+]?0[0-7_]+|0o[0-7_]+"),
         "a decimal number without leading zeros, or in quotes",
     ),
     (re.compile(r"[-+]?0[xXbB][0-9A-Fa-f_]+"), "a decimal number, or in quotes"),
-    (re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"), "a text in quotes"),
-    (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?"), "a text in quotes"),
+    (re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"), "text in quotes"),
+    (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?"), "text in quotes"),
     (re.compile(r"[-+]?\.(?i:inf|nan)"), "a finite number"),
     (re.compile(r"[-+]?[0-9]{16,}(?:\.[0-9]*)?"), "a number of at most 15 digits"),
     (
@@ -88,7 +88,7 @@ def _checked(text: str | bytes, longest: int) -> str:
     if len(encoded) > longest:
         raise UnreadableYaml(f"this must have at most {longest // 1024} KiB")
     if plain.startswith("\ufeff"):
-        raise UnreadableYaml("this must not begin with a byte order mark")
+        raise UnreadableYaml("this must not start with a byte order mark")
     return plain
 
 
@@ -193,21 +193,21 @@ def _mapping(events: Iterator[Any], path: Path, lines: dict[Path, int]) -> dict[
 
 def _key(event: Any, line: int) -> str:
     if not isinstance(event, yaml.ScalarEvent):
-        raise UnreadableYaml("a key must be a text", line)
+        raise UnreadableYaml("a key must be text", line)
     if event.value == "<<" and event.implicit[0]:
         raise UnreadableYaml("merge keys are not allowed", line, "Write the values out.")
     key = _scalar(event)
     if not isinstance(key, str):
-        raise UnreadableYaml("a key must be a text", line, "Write the key in quotes.")
+        raise UnreadableYaml("a key must be text", line, "Write the key in quotes.")
     return key
 
 
 def _scalar(event: Any) -> Any:
     text, line = event.value, _line(event)
     if len(text) > LONGEST_TEXT:
-        raise UnreadableYaml(f"a text must have at most {LONGEST_TEXT} characters", line)
+        raise UnreadableYaml(f"text must have at most {LONGEST_TEXT} characters", line)
     if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
-        raise UnreadableYaml("a text must not contain NUL or half of a character", line)
+        raise UnreadableYaml("text must not contain NUL or half of a character", line)
     return _plain(text, line) if event.implicit[0] else text
 
 

@@ -26,19 +26,19 @@ def unit_name(name: str) -> None:
         problem = Problem("format:name", "", {"most": LONGEST_NAME})
         raise ValidationError(capfirst(problem.told), "name", {"value": name})
     if name in RESERVED:
-        raise ValidationError("Kubernetes uses this name itself.", "reserved", {"value": name})
+        raise ValidationError("This name is reserved by Kubernetes.", "reserved", {"value": name})
 
 
 def node_types(names: Any) -> None:
     """Values of the label of node types; raises ValidationError."""
     if not isinstance(names, list) or len(names) > MOST_TYPES:
-        raise ValidationError(f"Give at most {MOST_TYPES} node types.", "type")
+        raise ValidationError(f"Enter at most {MOST_TYPES} node types.", "type")
     for name in names:
         if problem := node_type_problem(name) if isinstance(name, str) else "must be text":
             says = f"A node type {problem}."
             raise ValidationError(says, "invalid", {"value": str(name)[:60]})
     if len(set(names)) < len(names):
-        raise ValidationError("A node type is there twice.", "twice")
+        raise ValidationError("A node type is listed twice.", "twice")
 
 
 class Department(TreeNode):
@@ -59,7 +59,9 @@ class Department(TreeNode):
                 fields=["name", "cluster"],
                 name="department_name_in_cluster",
                 violation_error_code="unique",
-                violation_error_message="The cluster has a department of this name already.",
+                violation_error_message=(
+                    "A department with this name already exists on the cluster."
+                ),
             )
         ]
 
@@ -84,8 +86,8 @@ class Project(TreeNode):
         max_length=63,
         blank=True,
         validators=[unit_name],
-        help_text="A namespace that the cluster has already. It cannot be changed later. "
-        "Leave it empty to let Gangline make one.",
+        help_text="An existing namespace of the cluster. It cannot be changed later. "
+        "Leave it empty to let Gangline create one.",
     )
     own_queue = models.CharField(
         "queue",
@@ -94,11 +96,11 @@ class Project(TreeNode):
         validators=[
             RegexValidator(
                 r"\A[a-z0-9]([a-z0-9.-]*[a-z0-9])?\Z",
-                "A queue's name has 1 to 63 small letters, digits, dots and hyphens.",
+                "A queue's name has 1 to 63 lowercase letters, digits, dots and hyphens.",
                 "queue",
             )
         ],
-        help_text="A queue of the cluster's scheduler that others manage. "
+        help_text="A queue of the cluster's scheduler that is managed elsewhere. "
         "Leave it empty to let Gangline manage the queue.",
     )
     default_pools = models.JSONField("node pools", default=list, blank=True)
@@ -114,14 +116,14 @@ class Project(TreeNode):
                 fields=["name", "cluster"],
                 name="project_name_in_cluster",
                 violation_error_code="unique",
-                violation_error_message="The cluster has a project of this name already.",
+                violation_error_message="A project with this name already exists on the cluster.",
             ),
             models.UniqueConstraint(
                 fields=["cluster", "own_namespace"],
                 condition=~models.Q(own_namespace=""),
                 name="project_namespace_in_cluster",
                 violation_error_code="unique",
-                violation_error_message="Another project of the cluster has this namespace.",
+                violation_error_message="Another project of the cluster uses this namespace.",
             ),
         ]
 
@@ -199,7 +201,7 @@ class Quota(models.Model):
     memory_limit = models.BigIntegerField(
         "at most memory", null=True, blank=True, validators=NOT_NEGATIVE
     )
-    over_quota = models.BooleanField("may use more while others do not", default=True)
+    over_quota = models.BooleanField("may use spare capacity above the quota", default=True)
     weight = models.PositiveIntegerField(null=True, blank=True)
     rank = models.PositiveSmallIntegerField(choices=Rank.choices, default=Rank.MEDIUM_LOW)
 

@@ -25,7 +25,7 @@ Node = Department | Project
 Amounts = Mapping[str, Decimal | None]
 VOLCANO = "volcano"
 _ABOVE = "workloads above the quota when another project needs its own."
-_FREE = "Nothing stops workloads above the quota: this cluster's scheduler does not enforce it."
+_FREE = "Workloads above the quota are not stopped: this cluster's scheduler does not enforce it."
 ROLE = "deploy/kubernetes/queues.yaml"
 """The right to keep queues, which administrators give apart from the rest."""
 
@@ -102,7 +102,7 @@ def queue_of(project: Project) -> str:
 def state_of(project: Project) -> str:
     """What stands on the project's page about its queue; empty where there are none."""
     if project.own_queue:
-        return f"{project.own_queue}, managed outside of Gangline"
+        return f"{project.own_queue}, managed outside Gangline"
     if not has_queues(project.cluster):
         return ""
     kept = _kept("project", project.pk).first()
@@ -113,9 +113,12 @@ def state_of(project: Project) -> str:
         case ObjectState.OK:
             return kept.name
         case ObjectState.FORBIDDEN:
-            return f"{kept.name}: Gangline may not keep queues. Apply {ROLE} to the cluster.{waits}"
+            return (
+                f"{kept.name}: Gangline does not have permission to manage queues. Apply {ROLE} to "
+                f"the cluster.{waits}"
+            )
         case ObjectState.CONFLICT:
-            return f"{kept.name}: somebody else manages fields of it. {kept.why}"
+            return f"{kept.name}: some of its fields are managed elsewhere. {kept.why}"
         case ObjectState.FAILED:
             return f"{kept.name}: {kept.why}{waits}"
         case _:

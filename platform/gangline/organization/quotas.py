@@ -184,11 +184,11 @@ class Balance:
         left = self._number(max(self.left, Decimal(0)))
         text = (
             f"Department {self.department}: {self._number(self.given)} of"
-            f" {self._number(self.quota)} {unit} given, {left} left."
+            f" {self._number(self.quota)} {unit} assigned, {left} left."
         )
         if self.excess > 0:
             makes = self._number(self.asked)
-            text += f" This one asks for {makes}: {self._number(self.excess)} too {many}."
+            text += f" This one needs {makes}: {self._number(self.excess)} too {many}."
         return text
 
     @property

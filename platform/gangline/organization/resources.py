@@ -123,7 +123,7 @@ class Departments(Units[Department]):
     key = "department"
     path = "departments"
     lede = "Parts of the organisation, each with its own projects and quota."
-    empty_text = "A department groups projects on a cluster and shares out its quota among them."
+    empty_text = "A department groups projects on a cluster and divides its quota among them."
     form = "gangline.organization.forms.DepartmentForm"
     nav = Nav(group="Organisation", icon="sitemap", order=20)
     related = ("scope__parent__parent", "cluster", "created_by", "updated_by")
@@ -174,7 +174,7 @@ class Projects(Units[Project]):
     actions = (WORKLOADS, POLICY)
     key = "project"
     path = "projects"
-    lede = "Where people work: each with its members and its share of a cluster."
+    lede = "Each has its members and its share of a cluster."
     empty_text = "A project gives people a place on a cluster, with a quota and a namespace."
     form = "gangline.organization.forms.ProjectForm"
     nav = Nav(group="Organisation", icon="folder", order=10)
@@ -216,7 +216,11 @@ class Projects(Units[Project]):
     def check(self, obj: Project, *, actor: Actor | None, before: Project | None) -> None:
         if before is not None and before.department_id != obj.department_id:
             raise ValidationError(
-                {"department": ValidationError("A project stays in its department.", "fixed")}
+                {
+                    "department": ValidationError(
+                        ("A project cannot be moved to another department."), "fixed"
+                    )
+                }
             )
         _check_right_to_own(obj, before, actor)
         if before is None or before.own_namespace != obj.own_namespace:
@@ -262,13 +266,13 @@ def _check_right_to_own(project: Project, before: Project | None, actor: Actor |
     named = [n for n in names if getattr(project, n) not in ("", getattr(before, n, ""))]
     place = project.cluster.scope
     if named and actor is not None and not can(actor.user, Permission.CLUSTER_EDIT, place):
-        words = f"Only who may edit cluster {project.cluster.name} can name one."
+        words = f"Only those who may edit cluster {project.cluster.name} can name one."
         raise ValidationError(dict.fromkeys(named, ValidationError(words, "cluster")))
 
 
 def _check_namespace(project: Project, before: Project | None) -> None:
     if before is not None:
-        why, code = "A project keeps its namespace.", "fixed"
+        why, code = "The namespace of a project cannot be changed.", "fixed"
     elif project.own_namespace and not namespaces_of(project.cluster)(project.name):
         why, code = f"{project.cluster.name} has no namespaces.", "namespace"
     else:

@@ -49,7 +49,8 @@ class UserForm(ResourceForm):
     """An invitation with the first role; later, the person's name and groups."""
 
     role = forms.ChoiceField(
-        required=False, help_text="Without one they can sign in and see nothing. Add more later."
+        required=False,
+        help_text=("Without a role they can sign in but see nothing. You can add more later."),
     )
     scope = forms.ModelChoiceField(Scope.objects.none(), required=False)
     groups = forms.ModelMultipleChoiceField(
@@ -83,7 +84,9 @@ class UserForm(ResourceForm):
         pair = {name: self.cleaned_data.get(name) for name in ("role", "scope")}
         for name, value in pair.items():
             if not value and any(pair.values()) and name not in self.errors:
-                words = "Choose the role too." if name == "role" else "Choose where they have it."
+                words = (
+                    "Choose the role too." if name == "role" else ("Choose where the role applies.")
+                )
                 self.add_error(name, forms.ValidationError(words, "required"))
         return found
 

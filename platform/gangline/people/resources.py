@@ -87,8 +87,8 @@ class Users(TenantWide[User]):
     delete_word = "Deactivate"
     deleted_word = "was deactivated"
     delete_text = (
-        "Sessions and tokens stop working at once. Workloads go on, and rights come back with"
-        " the account when it is activated again."
+        "Sessions and tokens stop working immediately. Workloads keep running. Activating the "
+        "account again restores its access."
     )
     form = "gangline.people.forms.UserForm"
     nav = Nav(group="Access", icon="user", order=10)
@@ -185,11 +185,14 @@ class Groups(TenantWide[Group]):
     model = Group
     key = "group"
     path = "groups"
-    lede = "People who get the same roles. A rule for a group holds for each of its members."
+    lede = (
+        "People who share the same roles. An access rule for a group applies to each of its "
+        "members."
+    )
     empty_text = "With a group, one access rule is enough for a whole team."
     form = "gangline.people.forms.GroupForm"
     nav = Nav(group="Access", icon="users", order=20)
-    delete_text = "Its members keep what they have by other rules."
+    delete_text = "Its members keep the access they have through other rules."
     table = tables.GROUPS
     wire = Wire(
         path="groups",
@@ -275,7 +278,7 @@ class Roles(TenantWide[CustomRole]):
         }
 
     def facts_of(self, request: HttpRequest, obj: CustomRole) -> Iterable[tuple[str, Any]]:
-        yield "Kind", "Made here"
+        yield "Kind", "Created here"
 
     def check(self, obj: CustomRole, *, actor: Actor | None, before: CustomRole | None) -> None:
         obj.permissions = sorted(with_views(obj.permissions))
@@ -317,13 +320,16 @@ class AccessRules(Resource[AccessRule]):
     key = "access_rule"
     path = "access-rules"
     name_field = "subject"
-    lede = "Who has which role where. A rule holds in its place and everything below it."
+    lede = "Who has which role where. A rule applies to its place and everything below it."
     empty_text = "A rule gives a user or a group a role in one place and everything below it."
     verbs = frozenset({"view", "create", "delete"})
     form = "gangline.people.forms.AccessRuleForm"
     nav = Nav(group="Access", icon="lock", order=40)
     related = ("user", "group", "scope__parent__parent__parent", "created_by")
-    delete_text = "Who has it by this rule alone loses it at once. What runs is not touched."
+    delete_text = (
+        "Those who have the role only through this rule lose it immediately. Running workloads are "
+        "not affected."
+    )
     links = (("Check access", "access-check", "info-circle"),)
     table = tables.ACCESS_RULES
     wire = Wire(

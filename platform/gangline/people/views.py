@@ -57,10 +57,12 @@ def user_link(request: HttpRequest, uid: UUID) -> HttpResponse:
     return _ask(
         request,
         user,
-        title=f"Make a sign-in link for {user.username}?",
-        text="With it they choose a new password. It works once, within 72 hours, and replaces"
-        " the links before it.",
-        verb="Make the link",
+        title=f"Create a sign-in link for {user.username}?",
+        text=(
+            "They use it to choose a new password. It works once, within 72 hours, and replaces "
+            "earlier links."
+        ),
+        verb="Create link",
     )
 
 
@@ -90,7 +92,7 @@ def user_sign_out(request: HttpRequest, uid: UUID) -> HttpResponse:
             request,
             user,
             title=f"Sign {user.username} out everywhere?",
-            text="Every browser session ends. API tokens go on working.",
+            text="Every browser session ends. API tokens keep working.",
             verb="Sign out",
         )
     services.sign_out(user, actor=actor_of(request, "form"))

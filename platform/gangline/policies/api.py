@@ -100,13 +100,17 @@ _ANSWER = component(
             "policy": _DOCUMENT,
             "effective": {
                 **_OBJECT,
-                "description": "What holds here. Every rule has `sourceOfRule`, the nearest scope"
-                " that says so, and `sources`, those of each of its kinds.",
+                "description": (
+                    "The rules in effect here. Every rule has `sourceOfRule`, the nearest scope "
+                    "that sets it, and `sources`, those of each of its kinds."
+                ),
             },
             "defaultSources": {
                 **_HALVES,
-                "description": "The scopes that gave the defaults which hold here, by the paths of"
-                " the fields. `system` means that Gangline brings the default.",
+                "description": (
+                    "The scopes that set the defaults in effect here, by the paths of the fields. "
+                    "`system` is Gangline's own default."
+                ),
             },
             "effectiveUpdatedAt": {"type": "string", "format": "date-time"},
             "warnings": {"type": "array", "items": {"type": "string"}},
@@ -161,7 +165,9 @@ _FILTERS = [
     *(OpenApiParameter(name, OpenApiTypes.STR) for name in IDS.values()),
 ]
 _VALIDATE = OpenApiParameter(
-    "validateOnly", OpenApiTypes.BOOL, description="Answer as if it were stored; store nothing."
+    "validateOnly",
+    OpenApiTypes.BOOL,
+    description=("Answer as if it were stored, without storing it."),
 )
 
 
@@ -237,7 +243,7 @@ class DistributedPolicy(APIView):
         responses={204: None, **errors(400, 403, 404, 412)},
     )
     def delete(self, request: Request) -> Response:
-        """Its defaults and rules stop holding at once; what runs is not touched."""
+        """Its defaults and rules stop applying immediately. Running workloads are not affected."""
         known_only(request, _ADDRESS | _CHANGE)
         actor = acting(request)
         scope = _scope(actor.user, request.query_params)
@@ -408,7 +414,7 @@ def _name(meta: Mapping[str, Any], before: Policy | None) -> str:
     if name is None:
         return before.name if before else ""
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not name.isprintable():
-        accepted = f"a text of at most {LONGEST_NAME} characters"
+        accepted = f"text of at most {LONGEST_NAME} characters"
         raise Refused([Problem("type", "meta.name", {"accepted": accepted})])
     return name
 
@@ -420,4 +426,4 @@ def _of_body(problem: Problem) -> Problem:
 
 @answers(services.PolicyChanged)
 def _changed(error: services.PolicyChanged) -> Answer:
-    return 412, error_body(412, "It was changed since you read it.")
+    return 412, error_body(412, "It has changed since you read it.")

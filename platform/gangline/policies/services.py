@@ -29,7 +29,7 @@ class PolicyChanged(Exception):
     """Somebody saved another version meanwhile."""
 
     def __init__(self, policy: Policy | None) -> None:
-        super().__init__("Somebody else changed this policy meanwhile.")
+        super().__init__("Someone else changed this policy.")
         self.policy = policy
 
 

@@ -36,7 +36,7 @@ from .selectors import layers
 from .wording import line_of, sentence
 
 SAMPLE = """\
-# Defaults fill what people leave empty; rules say what they may enter.
+# Defaults fill fields that are left empty; rules limit what can be entered.
 defaults:
   worker:
     compute: {cpuMemoryRequest: 256M}
@@ -102,7 +102,7 @@ def policy_list(request: HttpRequest) -> HttpResponse:
     for scope in sorted(scopes, key=lambda s: (order[s.kind], s.name)):
         policy = getattr(scope, "policy", None)
         may, verb = (may_edit, "Edit") if policy else (may_write, "Write policy")
-        told = verb if scope.pk in may else "Look"
+        told = verb if scope.pk in may else "View"
         rows.append(PolicyRow(scope, policy, scope.parent_id in seen, told))
     state = "ready" if rows else "empty"
     return render(request, "policies/list.html", {"rows": rows, "state": state})
@@ -111,7 +111,7 @@ def policy_list(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
-    """The text of one policy. POST with ``check`` only says what is wrong; without, it saves."""
+    """The text of one policy. POST with ``check`` only validates; without, it saves."""
     actor = actor_of(request, "form")
     scope = _scope(actor.user, scope_id)
     policy = Policy.objects.select_related("updated_by").filter(scope=scope).first()
@@ -149,7 +149,10 @@ def policy_delete(request: HttpRequest, scope_id: int) -> HttpResponse:
             request,
             Question(
                 title=f"Delete the policy of {scope.label}?",
-                text="Its defaults and rules stop holding at once; what runs is not touched.",
+                text=(
+                    "Its defaults and rules stop applying immediately. Running workloads are not "
+                    "affected."
+                ),
                 verb="Delete the policy",
                 action=request.path,
                 cancel_url=back,
@@ -161,7 +164,7 @@ def policy_delete(request: HttpRequest, scope_id: int) -> HttpResponse:
     try:
         services.delete(actor=actor, scope=scope, version=whole(version) or 0)
     except services.PolicyChanged:
-        messages.error(request, "Somebody else changed this policy meanwhile. Look at it again.")
+        messages.error(request, "Someone else changed this policy. Review it and try again.")
         return redirect(back)
     messages.success(request, f"The policy of {scope.label} is deleted.")
     return redirect("policy-list")

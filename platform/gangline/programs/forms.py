@@ -18,7 +18,7 @@ class ServiceAccountForm(ResourceForm):
     areas = areas_field()
     not_edited = frozenset({"name"})
     enabled = forms.BooleanField(
-        label="Enabled", required=False, help_text="While it is off, nothing can sign in with it."
+        label="Enabled", required=False, help_text="While off, it cannot be used to sign in."
     )
 
     class Meta:

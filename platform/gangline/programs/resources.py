@@ -78,8 +78,8 @@ class ClientSecrets(Resource[S]):
         yield "Last used", used(obj)
         yield "Ends", components.time_ago(obj.expires_at) if obj.expires_at else "never"
         yield "Allowed addresses", obj.addresses or "any"
-        yield "May", "read only" if obj.is_read_only else "all that its owner may"
-        yield "Limited to", labels(obj.areas) or "nothing: the whole API"
+        yield "May", "read only" if obj.is_read_only else "everything its owner may do"
+        yield "Limited to", labels(obj.areas) or "not limited: the whole API"
         if obj.rotated_at:
             yield "Secret changed", components.time_ago(obj.rotated_at)
 
@@ -108,7 +108,9 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
     path = "service-accounts"
     lede = "Users for scripts and other programs. Access rules give them roles."
     empty_text = "A script that signs in with a service account does not depend on one person."
-    delete_text = "Programs that use it are signed out at once, and its access rules are removed."
+    delete_text = (
+        "Programs that use it are signed out immediately, and its access rules are removed."
+    )
     form = "gangline.programs.forms.ServiceAccountForm"
     nav = Nav(group="Access", icon="code", order=50)
     panels = (
@@ -165,9 +167,9 @@ class AccessKeys(ClientSecrets[AccessKey]):
     key = "access_key"
     path = "access-keys"
     own_path = "user"
-    lede = "Let your own scripts sign in with your rights."
+    lede = "Let your own scripts sign in with your permissions."
     empty_text = "A script that signs in with an access key may do what you may do."
-    delete_text = "Programs that use it are signed out at once."
+    delete_text = "Programs that use it are signed out immediately."
     form = "gangline.programs.forms.AccessKeyForm"
     nav = Nav(group="Settings", icon="key", order=10)
     table = table(
@@ -216,7 +218,7 @@ class AccessKeysOfAll(AccessKeys):
     """The keys of everybody, for who may see those."""
 
     key = "access_key_of_all"
-    labels = "Access keys of all"
+    labels = "All access keys"
     wire = replace(
         ACCESS_KEYS,
         path="administration/access-keys",
@@ -229,7 +231,7 @@ class OwnApplicationsOfAll(AccessKeys):
     """The same keys at the address that they had before."""
 
     key = "user_application_of_all"
-    labels = "User applications of all"
+    labels = "All user applications"
     wire = replace(
         ACCESS_KEYS,
         path="administration/user-applications",

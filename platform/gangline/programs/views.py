@@ -20,9 +20,12 @@ class RenewView(ResourceView):
         return ask(
             request,
             Question(
-                title=f"Make a new secret for {obj.name}?",
-                text="Programs with the secret of now are signed out at once and need the new one.",
-                verb="Make a new secret",
+                title=f"Create a new secret for {obj.name}?",
+                text=(
+                    "Programs that use the current secret are signed out immediately and need the "
+                    "new one."
+                ),
+                verb="Create new secret",
                 action=request.path,
                 cancel_url=self.resource.url(obj),
                 is_harmful=True,

@@ -20,7 +20,9 @@ NEW_SECRET = component(
     {
         "type": "object",
         "required": ["clientSecret"],
-        "properties": {"clientSecret": {"type": "string", "description": "In no other answer."}},
+        "properties": {
+            "clientSecret": {"type": "string", "description": "Returned only once, here."}
+        },
     },
 )
 

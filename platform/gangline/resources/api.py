@@ -108,7 +108,7 @@ def _check_type(field: Any, name: str, value: Any) -> None:
     if isinstance(field, serializers.BooleanField):
         wanted, word = bool, "true or false"
     elif isinstance(field, serializers.CharField) and not isinstance(field, serializers.UUIDField):
-        wanted, word = str, "a text"
+        wanted, word = str, "text"
     elif isinstance(field, serializers.IntegerField | serializers.FloatField):
         wanted, word = (int, float), "a number"
     if isinstance(field, serializers.ListField) and isinstance(value, list):
@@ -360,7 +360,7 @@ def _sentence(problems: list[Problem]) -> str:
 
 @answers(services.Conflict)
 def _conflict(error: services.Conflict) -> Answer:
-    return 412, error_body(412, "It was changed since you read it.")
+    return 412, error_body(412, "It has changed since you read it.")
 
 
 @answers(services.InUse)

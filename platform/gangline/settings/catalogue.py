@@ -176,7 +176,7 @@ TOLERATIONS = declare(
     Declared(
         key="workloads.tolerations",
         label="Tolerations in the workload form",
-        help="Off hides the section where it is empty. API, YAML, templates and policies"
+        help="Off: the section is hidden while it is empty. API, YAML, templates and policies"
         " accept tolerations either way.",
         category="Workloads",
         default=False,
@@ -186,7 +186,7 @@ TOPOLOGY = declare(
     Declared(
         key="workloads.topology",
         label="Topology in the workload form",
-        help="Off hides the section where it is empty. API, YAML, templates and policies"
+        help="Off: the section is hidden while it is empty. API, YAML, templates and policies"
         " accept a topology either way.",
         category="Workloads",
         default=False,
@@ -205,8 +205,10 @@ LABEL_DOMAINS = declare(
     Declared(
         key="workloads.label-domains",
         label="Reserved domains of labels and annotations",
-        help="People may use keys with these domains, such as scheduling.k8s.io, although"
-        " parts of a cluster read them. Separated by commas.",
+        help=(
+            "Allows keys with these domains, such as scheduling.k8s.io, although parts of a "
+            "cluster read them. Separated by commas."
+        ),
         category="Workloads",
         default="",
         most=500,
@@ -240,7 +242,7 @@ TERMINAL_IDLE_MINUTES = declare(
     Declared(
         key="workloads.terminal-idle-minutes",
         label="Idle terminals",
-        help="A terminal in a pod is closed when nothing was typed or shown for this long.",
+        help="A terminal is closed when nothing was typed or shown for this long.",
         category="Workloads",
         default=30,
         unit="minutes",
@@ -252,7 +254,7 @@ TERMINALS_EACH = declare(
     Declared(
         key="workloads.terminals-each",
         label="Terminals of one person",
-        help="So many may be open at the same time. 0: nobody opens any.",
+        help="How many may be open at the same time. 0: terminals are switched off.",
         category="Workloads",
         default=16,
         least=0,
@@ -263,8 +265,10 @@ LIMIT_TO_DEPARTMENT = declare(
     Declared(
         key="quota.limit-to-department",
         label="Limit projects to their department",
-        help="Quotas of projects may not exceed the department’s together."
-        " Off: the page of the department warns.",
+        help=(
+            "The quotas of projects together may not exceed the department’s. Off: only a warning "
+            "is shown."
+        ),
         category="Quota",
         default=True,
     )
@@ -283,7 +287,7 @@ SESSION_HOURS = declare(
     Declared(
         key="security.session-hours",
         label="Longest session",
-        help="People sign in again after this time, however busy they are.",
+        help="People have to sign in again after this time, even if they are active.",
         category="Security",
         default=24,
         unit="hours",
@@ -295,7 +299,7 @@ IDLE_MINUTES = declare(
     Declared(
         key="security.idle-minutes",
         label="Idle sessions",
-        help="People sign in again when they did nothing for this long.",
+        help="People have to sign in again after this much inactivity.",
         category="Security",
         default=480,
         unit="minutes",
@@ -319,7 +323,7 @@ TOKEN_DAYS = declare(
     Declared(
         key="security.token-days",
         label="Longest lifetime of API tokens",
-        help="For new tokens. Existing ones keep the end they have.",
+        help="For new tokens. Existing ones are not changed.",
         category="Security",
         default=90,
         unit="days",
@@ -331,7 +335,7 @@ TOKEN_REQUESTS = declare(
     Declared(
         key="security.token-requests",
         label="API requests of one token",
-        help="More are refused with 429 until the minute is over.",
+        help="Further requests get 429 until the minute is over.",
         category="Security",
         default=1800,
         unit="a minute",
@@ -355,7 +359,7 @@ SUBMISSIONS = declare(
     Declared(
         key="security.submissions",
         label="Submissions of one person",
-        help="Workloads that a person submits by the API, dry runs included.",
+        help="Workloads that a person submits through the API, dry runs included.",
         category="Security",
         default=300,
         unit="a minute",
@@ -378,7 +382,7 @@ SIGN_INS = declare(
 SSO_REDIRECT = declare(
     Declared(
         key="security.sso-redirect",
-        label="Sign in with a provider at once",
+        label="Default sign-in provider",
         help="The short name of an identity provider. The sign-in page is then skipped;"
         " /login?here=1 shows it. Empty: people choose.",
         category="Security",
@@ -426,7 +430,7 @@ LOG_BYTES = declare(
     Declared(
         key="retention.log-bytes",
         label="Log of a pod",
-        help="Most log kept per pod, such as 1Gi or 500M. The first 8 MiB and the newest stay.",
+        help="Maximum log kept per pod, such as 1Gi or 500M. The first 8 MiB and the newest stay.",
         category="Retention",
         default=GIB,
         unit="bytes",

@@ -47,16 +47,6 @@ class NodeRequirement(SpecModel):
 
     model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
 
-    name: Annotated[ItemName, Ui("Name", placeholder="Name (from the label)")]
-    term: Annotated[
-        int | None,
-        Field(ge=1, le=MOST_TERMS),
-        Ui(
-            "Alternative",
-            help="Nodes fulfil all requirements of one alternative. Empty: the first.",
-            placeholder="Alternative: 1",
-        ),
-    ] = None
     key: Annotated[QualifiedKey, Ui("Label", placeholder="Label: disk/type")]
     operator: Annotated[
         Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], Ui("Operator")
@@ -66,6 +56,16 @@ class NodeRequirement(SpecModel):
         Field(validate_default=True),
         Ui("Values", placeholder="Values: a, b"),
     ] = None
+    term: Annotated[
+        int | None,
+        Field(ge=1, le=MOST_TERMS),
+        Ui(
+            "Alternative",
+            help="Nodes fulfil all requirements of one alternative. Empty: the first.",
+            placeholder="Alternative: 1",
+        ),
+    ] = None
+    name: Annotated[ItemName, Ui("Name", placeholder="Name (from the label)")]
 
     @field_validator("values")
     @classmethod
@@ -100,7 +100,7 @@ class PodAffinity(SpecModel):
         Literal["Required", "Preferred"] | None,
         Ui(
             "Topology rule",
-            help="Required: they wait until it can be so. Preferred: as far as it can.",
+            help="Required: pods wait until it is possible. Preferred: as far as possible.",
             section="compute",
             flag="topology-type",
         ),

@@ -18,7 +18,7 @@ class Compute(Gpus):
         Field(ge=0.001, le=1024),
         Ui(
             "CPU request",
-            help="Cores kept free for each pod.",
+            help="Cores reserved for each pod.",
             section="compute",
             unit="cores",
             placeholder="0.1 by default",
@@ -43,7 +43,7 @@ class Compute(Gpus):
         SizeRange("1M", "1P"),
         Ui(
             "Memory request",
-            help="Memory kept free for each pod; using more is allowed.",
+            help="Memory reserved for each pod; it can use more.",
             section="compute",
             placeholder="100 by default",
         ),
@@ -74,7 +74,7 @@ class Compute(Gpus):
         Field(max_length=16),
         Ui(
             "Extended resources",
-            help="What device plugins of the nodes offer beside GPUs, for each pod.",
+            help="Other resources of device plugins, per pod.",
             section="compute",
             flag="extended-resource",
             item="extended resource",

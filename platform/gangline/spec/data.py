@@ -37,14 +37,14 @@ def _server_problem(text: str) -> str | None:
 
 def _folder_problem(text: str) -> str | None:
     if not text.startswith("/") or not text.isprintable():
-        return "must be a path that begins with “/”"
+        return "must be a path that starts with “/”"
     return "must not contain “..”" if ".." in text.split("/") else None
 
 
 def _repository_problem(text: str) -> str | None:
     if _REPOSITORY.fullmatch(text):
         return None
-    return "must begin with https://, http://, ssh://user@ or user@host: and hold no password"
+    return "must start with https://, http://, ssh://user@ or user@host: and contain no password"
 
 
 def _reference_problem(text: str) -> str | None:

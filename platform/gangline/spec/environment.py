@@ -34,7 +34,7 @@ def object_name_problem(text: str) -> str | None:
 
 def _key_problem(text: str) -> str | None:
     if text in (".", "..") or text.startswith("..") or not _OBJECT_KEY.fullmatch(text):
-        return "must have letters, digits, “-”, “_” or “.”, and not begin with “..”"
+        return "must have letters, digits, “-”, “_” or “.”, and not start with “..”"
     return None
 
 

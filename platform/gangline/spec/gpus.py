@@ -16,7 +16,7 @@ MOST = 64
 
 
 class Gpus(SpecModel):
-    """What a pod asks of GPUs."""
+    """The GPUs that a pod requests."""
 
     gpu_devices_request: Annotated[
         int | None,
@@ -39,7 +39,7 @@ class Gpus(SpecModel):
         Field(gt=0, le=1),
         Ui(
             "GPU portion",
-            help="Of each device. Programs are not kept from using more.",
+            help="Of each device. Not enforced: programs can use more.",
             section="compute",
             unit="%",
             placeholder="50",
@@ -66,7 +66,7 @@ class Gpus(SpecModel):
         SizeRange("1M", "1P"),
         Ui(
             "GPU memory",
-            help="Of the device. Programs are not kept from using more.",
+            help="Of the device. Not enforced: programs can use more.",
             section="compute",
             placeholder="8000",
         ),
@@ -90,5 +90,5 @@ _NAMES = frozenset(to_camel(name) for name in Gpus.model_fields)
 
 
 def is_gpu_field(path: str) -> bool:
-    """Whether the field at ``path`` of a replica asks something of GPUs."""
+    """Whether the field at ``path`` of a replica requests GPUs."""
     return path.rpartition(".")[2] in _NAMES

@@ -38,7 +38,7 @@ class Storage(SpecModel):
         Field(max_length=16),
         Ui(
             "Temporary folders",
-            help="Begin empty with each pod and go with it.",
+            help="Start empty with each pod and are deleted with it.",
             section="volumes",
             flag="empty-dir",
             item="temporary folder",

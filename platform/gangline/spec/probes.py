@@ -21,7 +21,7 @@ def _ui(label: str, flag: str, help_text: str = "", unit: str = "") -> Ui:
 
 def _path_problem(text: str) -> str | None:
     is_path = text.startswith("/") and text.isprintable() and " " not in text
-    return None if is_path else "must be a path that begins with “/”"
+    return None if is_path else "must be a path that starts with “/”"
 
 
 def _host_problem(text: str) -> str | None:
@@ -43,7 +43,7 @@ class HttpGet(SpecModel):
     port: Annotated[
         int | None,
         Field(ge=1, le=65535),
-        _ui("Readiness port", "port", "Asked by HTTP until it answers."),
+        _ui("Readiness port", "port", "Checked over HTTP until it answers."),
     ] = None
     path: Annotated[
         HttpPath | None,

@@ -208,7 +208,7 @@ class ReplicaSpec(SpecModel):
         bool | None,
         Ui(
             "Home folder of its own",
-            help="Empty, writable, and gone with the pod. HOME names it.",
+            help="Empty, writable, and deleted with the pod. HOME points to it.",
             section="environment",
             advanced=True,
         ),
@@ -217,8 +217,10 @@ class ReplicaSpec(SpecModel):
         Literal["Never", "OnFailure", "Always"] | None,
         Ui(
             "Restarts within the pod",
-            help="Whether the cluster starts an ended program again in its pod, as often as Retries"
-            " says. Empty: never; a retry then starts the whole workload again.",
+            help=(
+                "Whether the cluster restarts an ended program in its pod, up to the number of "
+                "retries. Empty: never; a retry restarts the whole workload."
+            ),
             section="general",
             words={"Never": "Never", "OnFailure": "After a failure", "Always": "Always"},
             advanced=True,
@@ -228,7 +230,7 @@ class ReplicaSpec(SpecModel):
         LabelValue | None,
         Ui(
             "Category",
-            help="What the workload is for. Pods have it as the label gangline.dev/category.",
+            help="What the workload is for. Pods get it as the label gangline.dev/category.",
             section="general",
             placeholder="Train",
             advanced=True,
@@ -242,7 +244,7 @@ class ReplicaSpec(SpecModel):
         Field(max_length=16),
         Ui(
             "Node pools",
-            help="Pods run in one of these; the first that has room is preferred.",
+            help="Pods run in one of these; the first with room is preferred.",
             section="compute",
             flag="node-pools",
             item="node pool",
@@ -254,7 +256,7 @@ class ReplicaSpec(SpecModel):
         NodeType | None,
         Ui(
             "Node type",
-            help="Only nodes of this type, which their label says.",
+            help="Only nodes with this type in their label.",
             section="compute",
             placeholder="p5.48xlarge",
         ),
@@ -264,7 +266,7 @@ class ReplicaSpec(SpecModel):
         Field(max_length=64),
         Ui(
             "Node affinity",
-            help="Only nodes whose labels fulfil every requirement of one alternative.",
+            help="Only nodes whose labels meet every requirement of one alternative.",
             section="compute",
             flag="node-affinity",
             item="requirement",
@@ -278,7 +280,7 @@ class ReplicaSpec(SpecModel):
         Field(max_length=32),
         Ui(
             "Tolerations",
-            help="Lets pods run on nodes that a taint keeps free for others.",
+            help="Let pods run on nodes with matching taints.",
             section="compute",
             flag="toleration",
             item="toleration",
@@ -293,7 +295,7 @@ class ReplicaSpec(SpecModel):
         AfterValidator(_small_enough),
         Ui(
             "Labels",
-            help="Put on every pod. Where pods are processes of one machine: in GANGLINE_LABELS.",
+            help="Added to every pod. Local processes find them in GANGLINE_LABELS.",
             section="general",
             flag="label",
             item="label",
@@ -307,7 +309,7 @@ class ReplicaSpec(SpecModel):
         AfterValidator(_small_enough),
         Ui(
             "Annotations",
-            help="Put on every pod; local processes find them in GANGLINE_ANNOTATIONS.",
+            help="Added to every pod. Local processes find them in GANGLINE_ANNOTATIONS.",
             section="general",
             flag="annotation",
             item="annotation",

@@ -26,7 +26,7 @@ _CONTROLLER_KEYS = frozenset(
 )
 
 _ENV_PREFIXES = {
-    "GANGLINE_": "Gangline tells every process about its run with such names",
+    "GANGLINE_": "Gangline uses such names to describe the run",
     "SLURM_": "Slurm sets such names",
     "SBATCH_": "Slurm reads such names as options",
     "PET_": "Gangline sets such names for torchrun",

@@ -30,7 +30,7 @@ _BARE = frozenset({"contiguous", "exclusive", "spread-job", "use-min-nodes"})
 def _token_problem(text: str) -> str | None:
     if TOKEN.fullmatch(text):
         return None
-    return "must have 1 to 63 letters, digits, “_”, “.” or “-”, and begin with a letter or digit"
+    return "must have 1 to 63 letters, digits, “_”, “.” or “-”, and start with a letter or digit"
 
 
 def module_problem(text: str) -> str | None:
@@ -40,7 +40,7 @@ def module_problem(text: str) -> str | None:
 def _value_problem(text: str) -> str | None:
     if OPTION_VALUE.fullmatch(text):
         return None
-    return "must have 1 to 256 letters, digits or “_.:,=@%+*/[]|&()-”, without blanks"
+    return "must have 1 to 256 letters, digits or “_.:,=@%+*/[]|&()-”, without spaces"
 
 
 def _place_problem(text: str) -> str | None:
@@ -89,7 +89,7 @@ class PlaceValue(SpecModel):
     value: Annotated[
         str | None,
         Field(max_length=1024),
-        Format("place", "a word without blanks, such as /data/set-1", _place_problem),
+        Format("place", "a word without spaces, such as /data/set-1", _place_problem),
         Ui("Value", placeholder="Value"),
     ] = None
 
@@ -108,7 +108,7 @@ class SbatchOption(SpecModel):
     value: Annotated[
         str | None,
         Field(max_length=256, validate_default=True),
-        Format("slurm-value", "a value without blanks and quotes", _value_problem),
+        Format("slurm-value", "a value without spaces and quotes", _value_problem),
         Ui("Value", placeholder="Value"),
     ] = None
 
@@ -147,8 +147,8 @@ class Slurm(SpecModel):
         list[PlaceValue] | None,
         Field(max_length=64),
         Ui(
-            "Places to fill in",
-            help="Each stands in the script as {{ name }}.",
+            "Placeholders",
+            help="Each appears in the script as {{ name }}.",
             section="environment",
             flag="fill",
             item="place",
@@ -185,7 +185,7 @@ class Slurm(SpecModel):
         Field(ge=MINUTE, le=366 * DAY),
         _ui(
             "Time limit",
-            "Slurm ends the job after it. Short jobs find a place earlier. Empty: as the partition"
+            "Slurm ends the job after this time. Short jobs start earlier. Empty: as the partition"
             " has it.",
             "time-limit",
         ),
@@ -193,7 +193,7 @@ class Slurm(SpecModel):
     ] = None
     reservation: Annotated[
         Token | None,
-        _ui("Reservation", "Nodes that are kept for it. Empty: none.", "reservation"),
+        _ui("Reservation", "Nodes that are reserved for it. Empty: none.", "reservation"),
         WorkloadLevel(),
     ] = None
     gpu_type: Annotated[
@@ -205,8 +205,8 @@ class Slurm(SpecModel):
         bool | None,
         _ui(
             "Several replicas on a node",
-            "Slurm may put replicas beside each other where cores, memory and GPUs suffice. Off:"
-            " each has a node of its own.",
+            "Slurm may place several replicas on a node if cores, memory and GPUs suffice. Off: "
+            "each has its own node.",
             "pack",
         ),
         Default(False),

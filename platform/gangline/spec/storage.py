@@ -87,7 +87,7 @@ Pairs = Annotated[
     Field(max_length=8192),
     Format("parameters", "keys with values, such as iops=3000, tier=gold", _pairs_problem),
 ]
-NAMED = "A data source’s ends in digits that tell it from another of its name."
+NAMED = "The name of a data source’s claim ends in digits that make it unique."
 """Told of a name that came with its item; one that is typed explains itself."""
 VolumeName = Annotated[
     str,
@@ -117,13 +117,15 @@ class AccessModes(SpecModel):
     @model_validator(mode="after")
     def _at_least_one(self) -> "AccessModes":
         if self.read_write_once is False and not (self.read_only_many or self.read_write_many):
-            message = "must be chosen, or another access mode: nobody could mount the volume"
+            message = (
+                "must be chosen, or another access mode: without one the volume cannot be mounted"
+            )
             raise misplaced(refused(message, "at least one access mode"), "readWriteOnce", False)
         return self
 
 
 class ClaimInfo(SpecModel):
-    """What a new claim asks for. ``addedAttrValues``: parameters that its class has."""
+    """The request of a new claim. ``addedAttrValues``: parameters that its class has."""
 
     model_config = ConfigDict(json_schema_extra=pairs_schema)
 
@@ -154,7 +156,7 @@ class Volume(SpecModel):
     path: MountPath
     existing_pvc: Annotated[
         bool | None,
-        Ui("Existing claim", help="Mounts one of the project in place of a new one."),
+        Ui("Existing claim", help="Mounts an existing claim of the project instead of a new one."),
         Default(False),
     ] = None
     claim_name: Annotated[
@@ -164,7 +166,7 @@ class Volume(SpecModel):
     claim_info: ClaimInfo | None = None
     ephemeral: Annotated[
         bool | None,
-        Ui("Ephemeral", help="What is in it goes each time the workload stops."),
+        Ui("Ephemeral", help="Its content is deleted each time the workload stops."),
         Default(False),
     ] = None
     read_only: Annotated[
@@ -195,7 +197,7 @@ class Volume(SpecModel):
         told = value.model_dump(by_alias=True) if value is not None else {}
         for name in ("size", "storageClass", "addedAttrValues"):
             if told.get(name):
-                error = refused("must be empty: the claim is there already", "no value")
+                error = refused("must be empty: the claim already exists", "no value")
                 raise misplaced(error, name, told[name])
         return value
 

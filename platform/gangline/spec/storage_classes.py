@@ -1,4 +1,4 @@
-"""What an administrator says of a storage class, and what that means for claims on it. Pure."""
+"""The settings of a storage class, and their effect on claims. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -76,7 +76,7 @@ class Parameter(SpecModel):
         Format("pattern", "a regular expression such as [a-z]+", _pattern_problem),
         Ui("Pattern", placeholder="[a-z]+"),
     ] = None
-    validation_error: Annotated[Prose | None, Ui("Message for what does not fit")] = None
+    validation_error: Annotated[Prose | None, Ui("Error message")] = None
     required: Annotated[bool | None, Ui("Required"), Default(False)] = None
 
     @field_validator("max_value")
@@ -103,7 +103,7 @@ class Parameter(SpecModel):
         found = self._breach(text)
         if found is None or not self.validation_error:
             return found
-        # What whoever configured the class tells in place of it.
+        # The message that was configured for the class, in its place.
         return found.at(raw=f"cannot be this: {self.validation_error}")
 
     def _breach(self, text: str) -> Problem | None:
@@ -115,7 +115,7 @@ class Parameter(SpecModel):
         if self.format == "number" and (wrong := self._out_of_range(text)):
             return wrong
         if self.validation_regexp and not re.fullmatch(self.validation_regexp, text):
-            words = f"a text like {self.placeholder or self.validation_regexp}"
+            words = f"text like {self.placeholder or self.validation_regexp}"
             return _breach("format", "", words, reason=f"must be {words}")
         return None
 
@@ -142,8 +142,10 @@ class Parameters(SpecModel):
         Field(max_length=16),
         Ui(
             "Parameters",
-            help="What else volumes of this class may be given. Each is an annotation of the "
-            "claim, which the provisioner reads.",
+            help=(
+                "Further options for volumes of this class. Each becomes an annotation of the "
+                "claim, which the provisioner reads."
+            ),
             section="volumes",
             item="parameter",
         ),
@@ -161,7 +163,7 @@ class Parameters(SpecModel):
 
 
 def _breach(code: str, attribute: str, accepted: str, **params: Any) -> Problem:
-    """What a claim asks of its class and cannot have. ``attribute`` is a path of the volume."""
+    """What a claim requests of its class and cannot have. ``attribute`` is a path of the volume."""
     return Problem(code, attribute, {"accepted": accepted, **params})
 
 
@@ -239,7 +241,7 @@ class ClassRules:
         }
 
     def missing(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What `standing` adds to a volume that says nothing of it."""
+        """What `standing` adds to a volume without a value of its own."""
         claim = item.get("claimInfo")
         claim = claim if isinstance(claim, Mapping) else {}
         modes = claim.get("accessModes")
@@ -261,7 +263,7 @@ class ClassRules:
         return found
 
     def breaches(self, volume: Volume, *, is_asset: bool = False) -> Iterator[Problem]:
-        """V18 and all else that a new claim asks for although it is not allowed."""
+        """V18 and every other request of a new claim that is not allowed."""
         claim = volume.claim_info
         if claim is None:
             return
@@ -331,7 +333,7 @@ class Classes:
     """The storage classes of one cluster."""
 
     rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By name, as they are kept with the cluster; without what nobody configured."""
+    """By name, as they are kept with the cluster; without what is not configured."""
     default: str = ""
 
     def of(self, name: str | None) -> ClassRules:

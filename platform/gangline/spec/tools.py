@@ -38,7 +38,7 @@ TOOLS: Mapping[str, tuple[str, int | None]] = MappingProxyType(
         "chatbot-ui": ("Chatbot UI", None),
     }
 )
-"""What people call each type, and the port on which it listens unless somebody says otherwise."""
+"""The name of each type, and the port on which it listens by default."""
 _WORDS = {name: word for name, (word, _) in TOOLS.items()}
 _NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,22}[a-z0-9])?")
 _HOST = re.compile(
@@ -96,7 +96,7 @@ def _names_problem(text: str) -> str | None:
     found = split_names(text)
     if any(len(one) > 254 or not one.isprintable() for one in found):
         return "must be names of up to 254 characters, separated by commas"
-    return "must name nobody twice" if len(set(found)) < len(found) else None
+    return "must not have a name twice" if len(set(found)) < len(found) else None
 
 
 ToolName = Annotated[
@@ -197,7 +197,7 @@ class ExposedUrl(Tool):
 
     custom_url: Annotated[
         bool | None,
-        Ui("Custom address", help="Else Gangline makes one in the domain of the cluster."),
+        Ui("Custom address", help="Empty: Gangline creates one in the domain of the cluster."),
     ] = None
     url: Annotated[
         ToolAddress | None,
@@ -265,7 +265,7 @@ class ExposedUrl(Tool):
 
 
 class ExposedPort(Tool):
-    """A port of a tool that a Service of the cluster opens, to whoever can reach it."""
+    """A port of a tool that a Service of the cluster opens to everyone who can reach it."""
 
     service_type: Annotated[
         Literal["NodePort", "LoadBalancer", "ClusterIP"] | None,
@@ -280,7 +280,7 @@ class ExposedPort(Tool):
         ),
     ] = None
     custom_external_port: Annotated[
-        bool | None, Ui("Custom node port", help="Else the cluster chooses one.")
+        bool | None, Ui("Custom node port", help="Empty: the cluster chooses one.")
     ] = None
     external: Annotated[
         int | None,

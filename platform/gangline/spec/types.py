@@ -161,7 +161,7 @@ def absolute_path_problem(text: str) -> str | None:
 
 def _prose_problem(text: str) -> str | None:
     character = hidden(text)
-    return f"must not hold {character}, which cannot be seen" if character else None
+    return f"must not contain the invisible character {character}" if character else None
 
 
 Quantity = Annotated[
@@ -171,7 +171,7 @@ Duration = Annotated[int, DurationMark()]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 """What programs read: every character counts."""
 Prose = Annotated[
-    str, Field(max_length=250), Format("prose", "a text of visible characters", _prose_problem)
+    str, Field(max_length=250), Format("prose", "text of visible characters", _prose_problem)
 ]
 """What people read."""
 Command = Annotated[

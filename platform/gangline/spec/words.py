@@ -79,7 +79,7 @@ def span(field: SpecField, low: Bound | None, high: Bound | None) -> str:
     if low is not None and high is not None:
         between = f"between {words[low]} and {words[high]}"
         return f"{words[low] if low == high else between}{also}"
-    return f"at least {words[low]}{also}" if low is not None else f"at most {words[high]}{also}"
+    return f"at {'most' if low is None else 'least'} {words[bounds[0]]}{also}"
 
 
 def as_typed(field: SpecField, value: Any) -> Mapping[str, str]:
@@ -132,7 +132,7 @@ def _from_to(field: SpecField, low: Bound | None, high: Bound | None) -> str:
 
 
 def _bound(field: SpecField, value: Any) -> str:
-    """A bound as it is written in JSON, for the answer that tells what to send."""
+    """A bound as it is written in JSON, for error responses."""
     return plain_number(value) if isinstance(value, int | float) else str(value)
 
 

@@ -35,7 +35,7 @@ __all__ = ["INTERACTIVE", "SPEC", "WAITING", "ReplicaSpec", "SpecModels", "Worke
 MINUTE, DAY = 60, 24 * 60 * 60
 INTERACTIVE = "interactive"
 WAITING = "sleep infinity"
-"""What the pods of an interactive session run where nobody says what."""
+"""The default command of the pods of an interactive session."""
 _PROGRAMS = tuple(PROGRAMS)
 """Frameworks whose processes Gangline starts: the others have no command."""
 
@@ -63,7 +63,7 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=1, le=9999),
         Ui(
             "Number of servers",
-            help="They keep the parameters. Empty: as many as workers.",
+            help="They hold the parameters. Empty: as many as workers.",
             section="compute",
             unit="pods",
             flag="servers",
@@ -100,7 +100,7 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=MINUTE, le=366 * DAY),
         Ui(
             "Longest session",
-            help="The workload is stopped when it has run for so long. Empty: no limit.",
+            help="The workload is stopped when it has run for this long. Empty: no limit.",
             section="environment",
             flag="session-time-limit",
         ),
@@ -113,8 +113,10 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=MINUTE, le=366 * DAY),
         Ui(
             "Longest pause",
-            help="The workload is stopped when nobody has used a terminal or a tool of it for so"
-            " long. Empty: no limit.",
+            help=(
+                "The workload is stopped when its terminals and tools were not used for this long. "
+                "Empty: no limit."
+            ),
             section="environment",
             flag="session-idle-limit",
         ),
@@ -127,7 +129,7 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=1, le=9999),
         Ui(
             "Fewest workers",
-            help="An elastic workload goes on with so many.",
+            help="An elastic workload keeps running with this many.",
             section="compute",
             unit="pods",
             flag="min-replicas",
@@ -141,7 +143,7 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=1, le=9999),
         Ui(
             "Most workers",
-            help="An elastic workload may grow to so many.",
+            help="An elastic workload can grow to this many.",
             section="compute",
             unit="pods",
             flag="max-replicas",
@@ -166,7 +168,7 @@ class WorkerSpec(ReplicaSpec):
         Literal["preemptible", "non-preemptible"] | None,
         Ui(
             "Preemptibility",
-            help="Preemptible: may use what others leave free, and gives way when they claim it. "
+            help="Preemptible: may use spare capacity, and is stopped when others claim it. "
             "Empty: by its priority.",
             section="general",
             words={"preemptible": "Preemptible", "non-preemptible": "Non-preemptible"},
@@ -178,7 +180,7 @@ class WorkerSpec(ReplicaSpec):
         bool | None,
         Ui(
             "End after preemption",
-            help="It does not wait for a new place when others claim the one it has.",
+            help="It ends instead of waiting for capacity again.",
             section="general",
             advanced=True,
         ),
@@ -188,9 +190,9 @@ class WorkerSpec(ReplicaSpec):
         Literal["Running", "All", "None"] | None,
         Ui(
             "Pods to delete after the end",
-            help="Empty: those that still run.",
+            help="Empty: the running ones.",
             section="general",
-            words={"Running": "Those that still run", "All": "All", "None": "None"},
+            words={"Running": "Running ones", "All": "All", "None": "None"},
             advanced=True,
         ),
         Only(("PyTorch", "TF", "XGBoost", "MPI", "JAX")),
@@ -213,7 +215,7 @@ class WorkerSpec(ReplicaSpec):
         AbsolutePath | None,
         Ui(
             "Folder of the SSH keys",
-            help="Where the pods of the image look for them.",
+            help="Where the image expects them.",
             section="general",
             placeholder="/root/.ssh",
             advanced=True,
@@ -240,8 +242,10 @@ class WorkerSpec(ReplicaSpec):
         NetworkInterface | None,
         Ui(
             "Network interface",
-            help="The one that replicas talk over, such as ib0: told to NCCL, gloo, Horovod and"
-            " MXNet. Empty: they choose.",
+            help=(
+                "The one that replicas communicate over, such as ib0; set for NCCL, gloo, Horovod "
+                "and MXNet. Empty: they choose."
+            ),
             section="general",
             placeholder="ib0",
             advanced=True,
@@ -278,7 +282,7 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=0, le=3650 * DAY),
         Ui(
             "Auto-deletion",
-            help="Time after the end when the workload is deleted; 0 deletes it at once.",
+            help="How long after its end the workload is deleted; 0 deletes it immediately.",
             section="general",
             flag="delete-after",
             advanced=True,

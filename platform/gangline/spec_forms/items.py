@@ -27,7 +27,7 @@ from gangline.spec_forms.words import source_in_words
 
 CHOOSE = "Choose…"
 Told = TypeVar("Told", Problem, Advice)
-LEFT_OUT = "While it is empty, it is left out."
+LEFT_OUT = "Left out while empty."
 
 
 def item_views(

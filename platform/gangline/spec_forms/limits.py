@@ -196,7 +196,7 @@ def _of_items(field: SpecField, rule: FieldRule) -> Iterator[str]:
 def _bounds(field: SpecField, rule: FieldRule) -> Iterator[str]:
     if rule.minimum:
         least = readable(field, rule.minimum.value)
-        yield f"{capital(rule.minimum.source)} asks for at least {least}."
+        yield f"{capital(rule.minimum.source)} requires at least {least}."
     if rule.maximum:
         most = readable(field, rule.maximum.value)
         yield f"{capital(rule.maximum.source)} allows at most {most}."

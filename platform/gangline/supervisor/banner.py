@@ -22,7 +22,9 @@ def text() -> str:
         lines.append(f"  {label:<12}  {name:<14} {link}  (once, 15 minutes)")
     if not people:
         lines.append(f"  Sign in       {program()} sign-in-link USER prints a link")
-    lines.append(f"  Data          {env().data_dir}{'':<6}Stop  Ctrl-C   (running workloads go on)")
+    lines.append(
+        f"  Data          {env().data_dir}{'':<6}Stop  Ctrl-C   (running workloads keep running)"
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -42,7 +42,7 @@ def findings() -> Iterator[Finding]:
         try:
             yield from check()
         except DatabaseError as error:
-            yield Finding("error", "Database", f"It refused a question: {error}".strip())
+            yield Finding("error", "Database", f"It rejected a query: {error}".strip())
 
 
 def _python() -> Iterator[Finding]:
@@ -139,7 +139,7 @@ def _database() -> Iterator[Finding]:
             "error",
             "Database",
             f"It does not answer: {said}",
-            "Start it, or mend GANGLINE_DATABASE_URL.",
+            "Start it, or fix GANGLINE_DATABASE_URL.",
         )
         return
     yield from _postgres() if connection.vendor == "postgresql" else _sqlite()
@@ -236,7 +236,7 @@ def _keys() -> Iterator[Finding]:
     lost = sum(number for kid, number in counts.items() if kid not in known)
     if lost:
         says = f"{lost} of {sum(counts.values())} credentials are sealed with a key that is gone."
-        yield Finding("error", "Keys", says, f"Put {file.path} back, or give them again.")
+        yield Finding("error", "Keys", says, f"Restore {file.path}, or enter them again.")
     elif mode:
         yield Finding("error", "Keys", f"{file.path} is open to others.", f"chmod 600 {file.path}")
     else:
@@ -257,7 +257,7 @@ def _clock() -> Iterator[Finding]:
             "error",
             "Clock",
             f"This machine and the database differ by {skew:.0f} s.",
-            "Let both follow a time server.",
+            "Synchronize both with a time server.",
         )
     else:
         yield Finding("ok", "Clock", "Agrees with the database's")
@@ -302,12 +302,12 @@ def _addresses() -> Iterator[Finding]:
         return
     if not url:
         yield Finding(
-            "error", "Address", "Nobody said at which address people open Gangline.",
+            "error", "Address", "The address at which people open Gangline is not set.",
             "Set GANGLINE_PUBLIC_URL to https://…",
         )  # fmt: skip
     elif not url.startswith("https://"):
         yield Finding(
-            "note", "Address", f"{url} is not protected on its way.", "Put a TLS proxy in front."
+            "note", "Address", f"{url} is not encrypted in transit.", "Put a TLS proxy in front."
         )
     else:
         yield Finding("ok", "Address", url)

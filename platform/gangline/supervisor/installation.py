@@ -63,7 +63,7 @@ _ON_THIS_MACHINE = (
     ("system-python", "Debian’s Python, with PyTorch if installed.", {"image": "local://system"}),
     (
         "tensorflow",
-        "Needs the runtime of this name, which `make tensorflow` installs.",
+        "Needs the runtime with this name, which `make tensorflow` installs.",
         {"image": "local://tensorflow"},
     ),
 )
@@ -122,14 +122,14 @@ def add_project(
     if cluster is None:
         names = ", ".join(Cluster.objects.order_by("name").values_list("name", flat=True))
         raise CannotBootstrap(
-            f"There is no cluster {cluster_name}. There is: {names or 'none yet'}."
+            f"There is no cluster {cluster_name}. Clusters: {names or 'none yet'}."
         )
     if gpu_quota is not None and gpu_quota < 0:
         raise CannotBootstrap("The quota of GPUs is 0 or more.")
     known = Project.objects.filter(cluster=cluster, name=name).first()
     if known is not None and queue is not None:
         if department_name not in ("", known.department.name) or gpu_quota is not None:
-            raise CannotBootstrap(f"Project {name} is there: only its queue can be changed.")
+            raise CannotBootstrap(f"Project {name} already exists: only its queue can be changed.")
         update(get("project"), actor=None, obj=known, values={"own_queue": queue})
         made = [f"Project {name}: {_in_queue(queue)}"]
         return made + [_researcher(username, known) for username in researchers]
@@ -137,7 +137,7 @@ def add_project(
     project = Project.objects.get(cluster=cluster, name=name)
     made += [_researcher(username, project) for username in researchers]
     if space := project.namespace:
-        made.append(f"It works in the namespace {space}, made with its first workload.")
+        made.append(f"It uses the namespace {space}, created with its first workload.")
     return made
 
 
@@ -184,7 +184,7 @@ def _researcher(name: str, project: Project) -> str:
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
         raise CannotBootstrap(
-            f"There is no active user {name}. Make one with: {program()} create-user {name}"
+            f"There is no active user {name}. Create one with: {program()} create-user {name}"
         )
     give(actor=None, user=user, role="researcher", scope=project.scope)
     return f"Role researcher for {name} in project {project.name}."
@@ -194,8 +194,8 @@ def _project(name: str) -> Iterator[str]:
     cluster = local() or Cluster.objects.order_by("created_at").first()
     if cluster is None:
         raise CannotBootstrap(
-            "A project belongs to a cluster, and there is none yet. Say --local-cluster to offer"
-            " this machine, or connect a cluster first."
+            "A project belongs to a cluster, and there is none yet. Use --local-cluster to offer "
+            "this machine, or connect a cluster first."
         )
     if Project.objects.filter(cluster=cluster, name=name).exists():
         return

@@ -49,9 +49,9 @@ _OURS = frozenset({"authorization", "forwarded", "host", "content-length", "x-re
 _WS = "sec-websocket-"
 _TEXTS = {
     401: "Open it from the page of the workload in Gangline.",
-    403: "You are not among those who may open this.",
+    403: "You do not have access to this tool.",
     404: "There is no such tool.",
-    502: "It does not answer. It may be starting still, or has ended.",
+    502: "The tool does not answer. It may still be starting, or it has ended.",
 }
 
 

@@ -42,7 +42,7 @@ class SavedView(Versioned):
                 fields=["table", "owner", "folded_name"],
                 name="saved_view_name_of_owner",
                 violation_error_code="unique",
-                violation_error_message="You have a view of this name already.",
+                violation_error_message="You already have a view with this name.",
             ),
             models.CheckConstraint(
                 condition=models.Q(shared="project", scope__isnull=False)

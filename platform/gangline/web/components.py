@@ -152,7 +152,7 @@ def command_line(text: str) -> SafeString:
     """What is typed in a terminal; a line never breaks behind the dashes of an option."""
     parts = re.split(r"(?<!\S)(-\S+)", text)
     words = (
-        format_html('<span class="option">{}</span>', part) if place % 2 else part
+        format_html('<span class="flag">{}</span>', part) if place % 2 else part
         for place, part in enumerate(parts)
     )
     return format_html("<code>{}</code>", format_html_join("", "{}", ((one,) for one in words)))

@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 
 _PLAIN = {
     400: "The request could not be read.",
-    403: "You may not do this.",
+    403: "You do not have permission to do this.",
     404: "Not found, or not visible to you.",
     500: "Something went wrong on our side.",
 }
 _BARE = (
     '<!doctype html><html lang="en"><title>Something went wrong – Gangline</title>'
-    "<main><h1>Something went wrong</h1><p>It has been written down as <b>{}</b>. "
+    "<main><h1>Something went wrong</h1><p>It was logged as <b>{}</b>. "
     '<a href="/">Go to the start page</a></p></main></html>'
 )
 
@@ -90,7 +90,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     log.error("error %s: %s at %s", error_id, status, request.path, exc_info=error)
     if request.path.startswith(API_PREFIXES):
         said = f"{why}." if why else _PLAIN[500]
-        return plain_answer(request, status, f"{said} Error id {error_id}.")
+        return plain_answer(request, status, f"{said} Error ID {error_id}.")
     try:
         # No request: context processors would ask the database, which may be what failed.
         page = loader.get_template("500.html").render({"error_id": error_id, "outage": why})

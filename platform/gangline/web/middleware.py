@@ -82,7 +82,7 @@ class RequestLimits(_Around):
         if LATE in getattr(request, "scope", {}):
             return 408, "The request did not arrive in time."
         if "\x00" in request.path or "%00" in query:
-            return 400, "The address holds a NUL character."
+            return 400, "The address contains a NUL character."
         if len(request.path) > MAX_PATH or len(query) > MAX_QUERY:
             return 414, "The address is too long."
         if not (length.isascii() and length.isdigit()):

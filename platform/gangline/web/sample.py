@@ -70,7 +70,7 @@ STATUSES = (
     (_DEGRADED, "1 of 4 workers restarting (exit 137, out of memory)"),
     (SampleStatus("Stopping", "neutral", "stopping"), "Grace period of 30 s"),
     (_STOPPED, "By researcher; resources released"),
-    (SampleStatus("Resuming", "info", "resuming"), "Asked by researcher"),
+    (SampleStatus("Resuming", "info", "resuming"), "Requested by researcher"),
     (SampleStatus("Deleting", "neutral", "deleting"), "Being removed from this machine"),
     (_FAILED, "worker-2 first: exit code 1"),
     (_COMPLETED, "Finished in 6 min 12 s"),
@@ -134,7 +134,7 @@ STEPS = (
 
 PROBLEMS = (
     SampleProblem("Workers must be at most 4 (set by project vision). You entered 6.", "f-workers"),
-    SampleProblem("Name must start with a lower-case letter. You entered 3-digits.", "f-name"),
+    SampleProblem("Name must start with a lowercase letter. You entered 3-digits.", "f-name"),
 )
 
 LOG = (

@@ -96,7 +96,7 @@ export class Follower {
       return 0;
     }
     this.failures += 1;
-    if (this.failures > 1) this.to.say("No connection. The log goes on from here when it is back.");
+    if (this.failures > 1) this.to.say("No connection. The log continues from here when it is back.");
     // Jitter: after a restart of the server, pages must not come back all at once.
     return Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.failures) * (0.5 + Math.random() / 2);
   }

@@ -77,11 +77,11 @@ export class LogSearch {
     head.className = "log-found-head";
     head.textContent = this.hits.length ? "" : "No matches.";
     if (this.further) {
-      head.textContent = this.hits.length ? "These are the first hits." : "Not found so far.";
+      head.textContent = this.hits.length ? "Showing the first matches." : "Not found so far.";
       const on = document.createElement("button");
       on.type = "button";
       on.className = "button small";
-      on.textContent = "Search on";
+      on.textContent = "Continue search";
       on.dataset.further = "";
       head.append(" ", on);
     }
@@ -137,7 +137,7 @@ export class LogSearch {
       return await this.source.ask(question);
     } catch (problem) {
       this.count.textContent = "";
-      this.say(problem instanceof Refused ? problem.message : "The search got no answer. Try again.");
+      this.say(problem instanceof Refused ? problem.message : "The search did not answer. Try again.");
       return null;
     }
   }

@@ -37,8 +37,8 @@ export class LogSource {
 
 /** @param {Response} answer */
 const words = async (answer) => {
-  if (answer.status === 404) return "This log is not there any more.";
-  if (answer.status === 403) return "You may not read this log any more.";
+  if (answer.status === 404) return "This log no longer exists.";
+  if (answer.status === 403) return "You no longer have access to this log.";
   try {
     return (await answer.json()).message;
   } catch {

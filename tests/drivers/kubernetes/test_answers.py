@@ -73,22 +73,22 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
             ),
             Refused(
                 "Gangline may not create pytorchjobs (kubeflow.org) in namespace gangline-vision: "
-                "its role on the cluster lacks that right."
+                "its role on the cluster lacks that permission."
             ),
         ),
         # Of what stands before the cluster: a login page, a proxy, one that lost patience.
         (
             Answer(302, "<html>login</html>"),
-            Unknown("Not the cluster but something before it answered 302."),
+            Unknown("A proxy in front of the cluster answered 302."),
         ),
         (
             Answer(404, "default backend - 404"),
-            Unknown("Not the cluster but something before it answered 404: default backend - 404."),
+            Unknown("A proxy in front of the cluster answered 404: default backend - 404."),
         ),
-        (Answer(408, None), Unknown("Not the cluster but something before it answered 408.")),
+        (Answer(408, None), Unknown("A proxy in front of the cluster answered 408.")),
         (
             Answer(403, {"message": "no entry"}),
-            Unknown("Not the cluster but something before it answered 403: no entry."),
+            Unknown("A proxy in front of the cluster answered 403: no entry."),
         ),
         (
             status(404, 'namespaces "gangline-vision" not found', reason="NotFound"),
@@ -107,11 +107,11 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
         ),
         (
             status(500, 'Post "https://10.96.0.7:9443/x": EOF\ngoroutine 12 [running]:\nmain.go'),
-            Unknown('The cluster answered 500: Post "an address inside of the cluster EOF.'),
+            Unknown('The cluster answered 500: Post "an address inside the cluster EOF.'),
         ),
         (Answer(502, "<html>Bad Gateway</html>"), Unknown("The cluster answered 502.")),
         (Answer(500, None), Unknown("The cluster answered 500.")),
-        (status(401, "Unauthorized"), Unknown("The cluster does not accept Gangline's login.")),
+        (status(401, "Unauthorized"), Unknown("The cluster rejected Gangline's credential.")),
         (
             status(
                 500,
@@ -119,7 +119,7 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
                 '"validator.pytorchjob.training-operator.kubeflow.org": failed to call webhook: '
                 'Post "https://x:9443/validate": dial tcp: connect: connection refused',
             ),
-            Busy(10, "The training-operator, whom the cluster asks, does not answer."),
+            Busy(10, "The training-operator, which the cluster calls, does not answer."),
         ),
         (
             status(
@@ -127,7 +127,7 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
                 'pytorchjobs.kubeflow.org "gang" is forbidden: unable to create new content in '
                 "namespace gangline-vision because it is being terminated",
             ),
-            Busy(3, "The project's namespace is just being removed."),
+            Busy(3, "The project's namespace is being removed."),
         ),
     ],
 )
@@ -152,6 +152,6 @@ def test_an_event_is_shown_as_one_clean_sentence() -> None:
         "goroutine 7 [running]:\nmain.main()\n\t/src/main.go:3"
     )
     assert wording.sentence(said) == (
-        'Failed calling webhook "a.example": Post "an address inside of the cluster EOF.'
+        'Failed calling webhook "a.example": Post "an address inside the cluster EOF.'
     )
     assert wording.sentence("") == ""

@@ -24,7 +24,7 @@ def test_a_scheduler_is_chosen_from_what_a_cluster_serves() -> None:
 @pytest.mark.parametrize(
     ("chosen", "state", "says"),
     [
-        ("kueue", "warning", "Kueue was chosen. Gangline was never run against the real one."),
+        ("kueue", "warning", "Kueue was chosen. Gangline has not been tested with the real one."),
         ("native", "ok", "Pods of MPI workloads it places one by one."),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_login_without_rights_is_told_which_right_is_missing(place: Ground, be
     told = driver.create(ref)
     assert isinstance(told, Refused)
     assert told.reason.startswith("Gangline may not ")
-    assert told.reason.endswith("its role on the cluster lacks that right.")
+    assert told.reason.endswith("its role on the cluster lacks that permission.")
     seen = driver.observe(ref)
     assert (seen.state, seen.reason) == (S.UNKNOWN, seen.reason)
     assert "may not list pytorchjobs (kubeflow.org)" in seen.reason
@@ -83,7 +83,7 @@ def test_a_login_that_is_not_accepted_leaves_everything_open(place: Ground, bed:
     assert isinstance(driver.create(place.ref()), Unknown)
     seen = driver.observe(place.ref())
     assert seen.state is S.UNKNOWN
-    assert seen.reason == "The cluster does not accept Gangline's login."
+    assert seen.reason == "The cluster rejected Gangline's credential."
 
 
 @pytest.mark.thorough

@@ -227,7 +227,7 @@ def test_a_right_that_gangline_gives_itself_later_is_doubt(place: Ground) -> Non
     _without_binding(place)
     told = _until(place, lambda: dry_run_of(place), wanted=lambda told: not told.asked)
     assert told.problems == ()
-    assert "takes it with the next workload" in told.doubts[0]
+    assert "gets it with the next workload" in told.doubts[0]
 
 
 @pytest.mark.thorough
@@ -236,10 +236,10 @@ def test_in_a_namespace_of_others_no_right_is_given(place: Ground, bed: Bed) -> 
     must(bed.client.patch(NAMESPACES, "", place.namespace, marks))
     _without_binding(place)
     told = _until(place, lambda: dry_run_of(place), wanted=lambda told: not told.asked)
-    assert "was not made by Gangline" in told.problems[0].message
+    assert "was not created by Gangline" in told.problems[0].message
     done = place.driver.create(asked(place))
     assert isinstance(done, Refused)
-    assert "was not made by Gangline" in done.reason
+    assert "was not created by Gangline" in done.reason
     assert not bed.client.list(BINDINGS, place.namespace).body["items"]
 
 

@@ -30,14 +30,17 @@ def cluster(marks: Mapping[str, str]) -> ScriptedClient:
 
 @pytest.mark.parametrize(
     ("marks", "who"),
-    [({}, "not made by Gangline"), ({labels.INSTALL: "install-b"}, "made by another Gangline")],
+    [
+        ({}, "not created by Gangline"),
+        ({labels.INSTALL: "install-b"}, "created by another Gangline"),
+    ],
 )
 def test_no_rights_are_taken_there(marks: dict[str, str], who: str) -> None:
     client = cluster(marks)
     told = Namespaces(client).prepare(NAME, OURS)
     assert isinstance(told, Refused)
     assert told.reason == (
-        f"The namespace {NAME} was {who}, so Gangline takes no rights there. To hand it over: "
+        f"The namespace {NAME} was {who}, so Gangline does not use it. To hand it over: "
         f"kubectl label --overwrite namespace {NAME} {labels.INSTALL}={OURS}"
     )
     assert not [path for _, path, _ in client.asked if BINDINGS.plural in path]

@@ -15,7 +15,7 @@ from tests.support.certificates import data, jwt, kubeconfig, pair
 
 NOW = datetime.now(UTC)
 LATER = int(NOW.timestamp()) + 86_400
-ACCOUNT = "Make a service account for Gangline and give its token instead."
+ACCOUNT = "Create a service account for Gangline and use its token instead."
 CANARY = "CANARY7f3a"
 
 
@@ -81,26 +81,28 @@ def test_yaml_as_kubectl_writes_it() -> None:
         ),
         (
             {"auth-provider": {"name": "gcp", "config": {"cmd-path": CANARY}}},
-            "users[0].user.auth-provider names a log-in plug-in, which would run programs."
+            "users[0].user.auth-provider names a login plug-in, which would run programs."
             f" {ACCOUNT}",
         ),
         (
             {"tokenFile": f"/etc/{CANARY}"},
-            f"users[0].user.tokenFile names a file, which lies on another machine. {ACCOUNT}",
+            f"users[0].user.tokenFile names a file, which is on another machine. {ACCOUNT}",
         ),
         (
             {"client-key": f"/root/{CANARY}"},
-            "users[0].user.client-key names a file, which lies on another machine. Write its"
+            "users[0].user.client-key names a file, which is on another machine. Write its"
             " content into the file: kubectl config view --flatten --minify.",
         ),
-        ({"as": CANARY}, f"users[0].user.as acts as somebody else. {ACCOUNT}"),
-        ({"as-groups": [CANARY]}, f"users[0].user.as-groups acts as somebody else. {ACCOUNT}"),
+        ({"as": CANARY}, f"users[0].user.as impersonates someone else. {ACCOUNT}"),
+        ({"as-groups": [CANARY]}, f"users[0].user.as-groups impersonates someone else. {ACCOUNT}"),
         (
             {"password": CANARY},
-            "users[0].user.password is a password log-in, which Kubernetes itself gave up."
+            "users[0].user.password is a password login, which Kubernetes no longer supports."
             f" {ACCOUNT}",
         ),
-        ({"colour": CANARY}, "users[0].user.colour is no field that Gangline knows. Remove it."),
+        ({"colour": CANARY}, (
+            "users[0].user.colour is not a field that Gangline supports. Remove it."
+        )),
     ],
 )  # fmt: skip
 def test_what_a_user_must_not_have(user: dict[str, Any], sentence: str) -> None:
@@ -114,10 +116,10 @@ def test_what_a_user_must_not_have(user: dict[str, Any], sentence: str) -> None:
         ({"proxy-url": f"http://{CANARY}"}, "proxy-url", "through a proxy"),
         ({"certificate-authority": f"/x/{CANARY}"}, "certificate-authority", "names a file"),
         ({"extensions": [{"name": CANARY}]}, "extensions", "private to another program"),
-        ({"server": "http://192.0.2.7"}, "server", "must begin with https://"),
+        ({"server": "http://192.0.2.7"}, "server", "must start with https://"),
         ({"server": f"https://u:{CANARY}@192.0.2.7"}, "server", "user name or password"),
         ({"server": None}, "server", "is missing"),
-        ({"server": 7}, "server", "must be a text"),
+        ({"server": 7}, "server", "must be text"),
         ({"certificate-authority-data": "%%%"}, "certificate-authority-data", "not base64"),
         ({"certificate-authority-data": data(CANARY)}, "certificate-authority-data", "PEM"),
         ({"tls-server-name": "a b"}, "tls-server-name", "not the name of a server"),
@@ -196,13 +198,13 @@ def test_only_the_chosen_context_is_judged() -> None:
         ("a: [", "this is not valid YAML"),
         ("a: b: c", "Line 1: this is not valid YAML"),
         (b"\xff\xfe", "Line 1: this must be UTF-8 text"),
-        ("kind: Config\nkind: Config", "Line 2: a key stands twice"),
+        ("kind: Config\nkind: Config", "Line 2: a key appears twice"),
         ("a: [1, 2\nb: 3", "did not find expected ',' or ']'"),
         ("a: &x [1]\nb: [*x, *x]", "Line 1: anchors are not allowed"),
         ("kind: Pod", "kind must be Config: this is not a kubeconfig"),
         ("kind: Config\nusers: 7", "users must be a list"),
-        ("kind: Config\nusers: [7]", "users[0] must have a name (a text) and user (an object)"),
-        ("x" * 70_000, "The file has 69 KiB; a kubeconfig has at most 64"),
+        ("kind: Config\nusers: [7]", "users[0] must have a name (text) and user (an object)"),
+        ("x" * 70_000, "The file has 69 KiB; the limit is 64"),
         ("{" * 100, "Line 1: "),
     ],
 )  # fmt: skip
@@ -270,7 +272,7 @@ def test_what_is_no_file_of_kubectl_is_told_to_be_none(text: str) -> None:
     (refusal,) = parse(text, now=NOW).refusals
     assert str(refusal) == (
         "This is not a kubeconfig: it has no apiVersion, clusters, users and contexts."
-        " Give what kubectl config view --raw --flatten --minify prints."
+        " Use the output of kubectl config view --raw --flatten --minify."
     )
 
 

@@ -88,7 +88,7 @@ def test_it_is_held_without_a_queue_let_go_into_one_and_stopped_at_its_workload(
     assert job["metadata"]["labels"][QUEUE] == "default"
     assert job["spec"]["runPolicy"]["suspend"] is True  # Kueue's to change
     seen = place.driver.observe(ref)
-    assert (seen.state, seen.reason) == (S.PENDING, "Kueue has not taken it up yet.")
+    assert (seen.state, seen.reason) == (S.PENDING, "Kueue has not picked it up yet.")
 
     _kueue_takes_it_up(place)
     message = "insufficient unused quota for nvidia.com/gpu in flavor h100, 4 more needed"

@@ -106,7 +106,7 @@ def test_nodes_of_another_kind_do_not_count() -> None:
     wanted = job(2, spec(gpus=8, affinity=affinity))
     assert now(nodes, [], wanted) == "waiting for 16 GPUs, 8 free on 1 node"
     assert ever(nodes, wanted) == (
-        "the workload needs 16 GPUs, and the nodes that it may use have 8 in all"
+        "the workload needs 16 GPUs, and its allowed nodes have 8 in all"
     )
     assert now(nodes, [], job(3, spec(gpus=8))) == "waiting for 24 GPUs, 16 free on 2 nodes"
     tolerant = [{"key": "dedicated", "operator": "Exists"}]

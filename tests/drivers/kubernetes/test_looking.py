@@ -186,7 +186,7 @@ def test_a_gang_waits_though_the_cluster_does_not_tell_why(
     assert (seen.state, seen.reason, seen.is_cut_off) == (ObservedState.PENDING, "", False)
     client.ending = ""
     told = driver.observe(REF).reason
-    assert told in ("No GPU is left.", "Kueue has not taken it up yet.")
+    assert told in ("No GPU is left.", "Kueue has not picked it up yet.")
     client.ending = ending
     seen = driver.observe(REF)
     assert (seen.state, seen.reason) == (ObservedState.PENDING, told)

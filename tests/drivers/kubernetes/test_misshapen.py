@@ -21,7 +21,7 @@ from gangline.drivers.kubernetes.steps import StepName
 from tests.support.api_server import Script, answering
 
 HERE = addresses.AllowedAddresses(addresses.networks("127.0.0.0/8"))
-DOUBT = "What the cluster told could not be understood."
+DOUBT = "The answer of the cluster could not be read."
 HTML = b"<!doctype html><title>Sign in</title>"
 DEEP = b"[" * 200_000
 REF = AttemptRef("i", "w", 1, "gang", "vision", rendered={"framework": "PyTorch"})
@@ -80,14 +80,14 @@ def test_a_step_that_is_told_nonsense_says_so_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("script", "name", "words", "fix"),
     [
-        (Script(status=429, page=b"slow down"), "Identity", "too much to do", "in a minute"),
+        (Script(status=429, page=b"slow down"), "Identity", "rate limiting", "in a minute"),
         (Script(status=500, page=b"oops"), "Identity", "answered 500: it starts", "in a minute"),
         (Script(status=503, page=HTML), "Identity", "answered 503: it starts", "in a minute"),
         (Script(status=403, page=b"{}"), "Identity", "does not say who", "system:basic-user"),
         (Script(page=HTML), "Identity", "not as an API server of Kubernetes does", "address"),
         (Script(page=DEEP), "Identity", "not as an API server of Kubernetes does", "address"),
         (Script(page=b"9" * 9999), "Identity", "not as an API server of Kubernetes", "address"),
-        (Odd(odd={"/version": DEEP.decode()}), "Version", "no version of Kubernetes", "address"),
+        (Odd(odd={"/version": DEEP.decode()}), "Version", "without a version", "address"),
     ],
 )  # fmt: skip
 def test_a_server_that_cannot_answer_is_told_from_one_that_is_none(
@@ -98,7 +98,7 @@ def test_a_server_that_cannot_answer_is_told_from_one_that_is_none(
     assert words in steps[name].sentence
     assert fix in steps[name].fix
     assert not health.reachable
-    assert "The check itself" not in steps
+    assert "Connection check" not in steps
 
 
 @pytest.mark.parametrize(

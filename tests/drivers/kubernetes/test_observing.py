@@ -188,7 +188,7 @@ def test_of_failures_in_the_same_second_the_plain_exit_comes_before_a_signal() -
         (
             {},
             {"reason": "Evicted", "message": "The node was low on resource: memory. "},
-            "Moved away by the cluster: The node was low on resource: memory.",
+            "Evicted by the cluster: The node was low on resource: memory.",
         ),
         ({}, {"reason": "UnexpectedAdmissionError"}, "Failed: UnexpectedAdmissionError."),
     ],
@@ -330,7 +330,7 @@ def test_an_evicted_pod_is_the_cause_from_when_it_is_told_to_go() -> None:
     evicted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
     seen = look(job(true=["Failed"]), pod(0), evicted)
     assert (seen.state, seen.is_preempted) == (ObservedState.TERMINATING, True)
-    assert seen.reason == "worker-1: Moved away by the cluster: Eviction API: evicting."
+    assert seen.reason == "worker-1: Evicted by the cluster: Eviction API: evicting."
     assert [replica.state for replica in seen.replicas] == [
         ReplicaState.RUNNING,
         ReplicaState.FAILED,

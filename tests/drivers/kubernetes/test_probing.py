@@ -89,7 +89,7 @@ def test_an_administrator_is_told_that_it_is_too_much(bed: Bed) -> None:
 def test_a_wrong_token_ends_the_check_at_the_identity(bed: Bed) -> None:
     ended = last(replace(bed.restricted, token="not-a-token-of-this-cluster"))
     assert ended.name == "Identity"
-    assert "does not accept the credential" in ended.sentence
+    assert "rejected the credential" in ended.sentence
     assert "create token" in ended.copy
 
 
@@ -102,7 +102,9 @@ def test_a_token_without_rights_is_told_the_very_rules_that_help(bed: Bed) -> No
         missing = steps["Permissions"]
         assert missing.state == State.FAILED
         assert "list nodes" in missing.sentence
-        assert steps["Nodes and GPUs"].sentence == "Gangline may not list nodes."
+        assert steps["Nodes and GPUs"].sentence == (
+            "Gangline does not have permission to list nodes."
+        )
         grant([rule for part in missing.copy.split("\n\n") for rule in yaml.safe_load(part)])
         steps, _ = look(access)
         assert steps["Permissions"].state == State.OK, steps["Permissions"]
@@ -150,7 +152,7 @@ def test_an_old_version_is_said_and_ends_the_check() -> None:
 def test_a_version_of_tomorrow_is_tried() -> None:
     steps = steps_of(Script(minor="52"))
     assert steps["Version"].state == State.WARNING
-    assert "newer than what Gangline was tried with" in steps["Version"].sentence
+    assert "newer than the versions Gangline was tested with" in steps["Version"].sentence
     assert "Nodes and GPUs" in steps
 
 
@@ -190,7 +192,7 @@ def test_trainer_2_alone_is_named() -> None:
     [
         ("scheduling.volcano.sh", "v1beta1", "Volcano"),
         ("scheduling.k8s.io", "v1alpha2", "Kubernetes"),
-        ("scheduling.x-k8s.io", "v1alpha1", "scheduler-plugins is there too"),
+        ("scheduling.x-k8s.io", "v1alpha1", "scheduler-plugins is installed too"),
     ],
 )
 def test_schedulers_are_found(group: str, version: str, words: str) -> None:
@@ -201,7 +203,7 @@ def test_a_scheduler_that_was_chosen_and_is_not_there() -> None:
     with answering(Script()) as access:
         step = look(access, scheduler="volcano")[0]["Scheduler"]
     assert step.state == State.FAILED
-    assert "was chosen, and the cluster does not have it" in step.sentence
+    assert "was chosen, but the cluster does not have it" in step.sentence
 
 
 @pytest.mark.parametrize(
@@ -209,9 +211,9 @@ def test_a_scheduler_that_was_chosen_and_is_not_there() -> None:
     [
         (Script(page=b"<html>CANARY sign in</html>"), "Identity", "not as an API server"),
         (Script(status=302, headers={"Location": "http://169.254.169.254/"}), "Identity",
-         "(a redirect), which it does not follow"),
+         "a redirect, which Gangline does not follow"),
         (Script(status=500, page=b"CANARY"), "Identity", "answered 500"),
-        (Script(endless=True), "Identity", "answers without an end"),
+        (Script(endless=True), "Identity", "sends an endless answer"),
     ],
 )  # fmt: skip
 def test_what_is_no_api_server(script: Script, name: str, words: str) -> None:
@@ -263,7 +265,7 @@ def test_no_step_takes_the_check_down(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(Script()) as access, closing(Client(access, HERE)) as client:
         health = probe.probe(client)
     assert health.facts is None
-    assert health.reason == "Failed in the check: The check itself."
+    assert health.reason == "Failed in the check: Connection check."
 
 
 def test_nodes_that_take_no_pods_do_not_count() -> None:

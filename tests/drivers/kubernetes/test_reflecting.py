@@ -77,7 +77,7 @@ def test_a_place_that_is_lost_time_and_again_is_listed_ever_more_rarely(say: Say
     assert sum(pauses) > 120
     assert all(pause <= reflector.LONGEST_RELIST_PAUSE for pause in pauses)
     said = store.troubles[PODS, ""]
-    assert said.startswith("The watch of pods breaks off again and again. What is there is read ")
+    assert said.startswith("The watch of pods keeps failing. It is listed again ")
 
 
 def test_f26_one_place_that_is_lost_is_listed_soon_and_is_no_trouble() -> None:
@@ -103,7 +103,7 @@ def test_what_cannot_be_understood_for_ever_is_not_listed_for_ever() -> None:
     pauses, store, client = followed(say, pauses=9)
     assert client.count("GET") == 9
     assert sum(pauses) > 120
-    assert store.troubles[PODS, ""].startswith("What the cluster told could not be understood. ")
+    assert store.troubles[PODS, ""].startswith("The answer of the cluster could not be read. ")
 
 
 def test_a_change_without_an_end_is_not_kept_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_a_change_without_an_end_is_not_kept_and_is_told(monkeypatch: pytest.Mon
     one._stop = Pauses(1)
     one.run()
     assert read == 16
-    assert store.troubles[PODS, ""].startswith("The cluster tells of one change without an end. ")
+    assert store.troubles[PODS, ""].startswith("The cluster sends an endless event. ")
 
 
 def test_a_large_change_in_many_pieces_takes_no_longer_than_it_must() -> None:

@@ -338,8 +338,8 @@ def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None
     )
     (told,) = refusals(refusal(text))
     assert told.words == (
-        "denied: see https://wiki.example.org/rules, asked an address inside of the cluster "
-        "and an address inside of the cluster"
+        "denied: see https://wiki.example.org/rules, asked an address inside the cluster "
+        "and an address inside the cluster"
     )
     colours = "\x1b[1;31mno\x1b[0m \x9b31mhost\x9b0m \x1b]0;title\x07network\x1b[2J"
     (told,) = refusals(refusal(colours, [{"field": "spec.\x1b[31ma", "message": colours}]))

@@ -93,7 +93,7 @@ def test_one_that_does_not_come_in_time_is_asked_for_later(
     monkeypatch.setattr(effects, "PATIENCE", 0.5)
     told, client = World(refusals=1000, age=20).create()
     assert told == Busy(
-        5.0, f"The cluster does not know of Gangline's right in namespace {PLACE} yet."
+        5.0, f"The cluster has not yet applied Gangline's permission in namespace {PLACE} yet."
     )
     assert tries(client) > 2
 
@@ -101,7 +101,7 @@ def test_one_that_does_not_come_in_time_is_asked_for_later(
 def test_one_that_is_missing_long_after_the_binding_is_missing() -> None:
     told, client = World(refusals=1000, age=61).create()
     assert isinstance(told, Refused)
-    assert told.reason.endswith("its role on the cluster lacks that right.")
+    assert told.reason.endswith("its role on the cluster lacks that permission.")
     assert tries(client) == 2
 
 
@@ -123,7 +123,7 @@ def test_a_namespace_that_is_just_being_removed_is_waited_for() -> None:
         return answer
 
     told = Namespaces(ScriptedClient(say)).prepare(PLACE, OURS)
-    assert told == Busy(3.0, "The project's namespace is just being removed.")
+    assert told == Busy(3.0, "The project's namespace is being removed.")
 
 
 def test_a_claim_of_its_volume_is_waited_for_as_well() -> None:
@@ -147,7 +147,7 @@ def test_a_claim_of_its_volume_is_waited_for_as_well() -> None:
     driver = KubernetesDriver(client, Options())
     assert driver.create(ref) == NotYet()
     assert driver.commit(ref) == Busy(
-        5.0, f"The cluster does not know of Gangline's right in namespace {PLACE} yet."
+        5.0, f"The cluster has not yet applied Gangline's permission in namespace {PLACE} yet."
     )
     assert not [path for method, path, _ in client.asked if method == "DELETE"]
 
@@ -182,4 +182,4 @@ def test_what_others_do_at_the_same_moment_is_read_again(of: str) -> None:
 @pytest.mark.parametrize("of", ["namespace", "binding"])
 def test_what_others_keep_doing_is_tried_again_later(of: str) -> None:
     told = Namespaces(ScriptedClient(conflicts(1000, of))).prepare(PLACE, OURS)
-    assert told == Busy(5.0, f"Somebody else is just changing the namespace {PLACE}.")
+    assert told == Busy(5.0, f"Another client is changing the namespace {PLACE}.")

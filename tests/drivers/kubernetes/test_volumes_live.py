@@ -376,7 +376,7 @@ def test_a_claim_of_others_is_left_alone(place: Ground, disks: Disks) -> None:
     ref = attempt(place, item(disks, claimName="shared"))
     place.driver.create(ref)
     told = place.driver.commit(ref)
-    assert told == Refused("The claim shared exists already and is not of this workload.")
+    assert told == Refused("The claim shared already exists and does not belong to this workload.")
     deleted(place, ref)
     existing = {"name": "theirs", "path": "/theirs", "existingPvc": True, "claimName": "shared"}
     ref = attempt(place, existing)

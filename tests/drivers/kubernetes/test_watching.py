@@ -231,7 +231,9 @@ def test_a_watch_that_is_not_allowed_says_so_and_does_not_hammer(place: Ground, 
         wait_for(lambda: told.troubles)
         time.sleep(1)
     (trouble,) = told.troubles
-    assert trouble.startswith("Gangline may not list pytorchjobs (kubeflow.org): ")
+    assert trouble.startswith(
+        "Gangline does not have permission to list pytorchjobs (kubeflow.org): "
+    )
 
 
 @pytest.mark.needs_kubernetes

@@ -103,7 +103,7 @@ def test_a_job_that_others_hold_is_not_released_by_gangline(case: Case) -> None:
     case.driver.create(ref)
     case.lab.run("scontrol", "update", f"jobid={case.number(ref)}", "starttime=now+1hour")
     case.driver.commit(ref)
-    wait_for(lambda: case.driver.observe(ref).reason == "Its earliest start has not come.")
+    wait_for(lambda: case.driver.observe(ref).reason == "Its earliest start time is still ahead.")
     case.lab.run("scontrol", "hold", case.number(ref))
     seen = case.driver.observe(ref)
     assert seen.state is ObservedState.PENDING

@@ -197,7 +197,7 @@ def test_a_job_that_gives_way_to_others_is_no_fault_of_its_own(case: Case) -> No
     seen = case.until(ref, ObservedState.FAILED)
     assert (seen.is_preempted, seen.reason) == (
         True,
-        "The job gave way to one of a higher priority.",
+        "The job was preempted by one of a higher priority.",
     )
 
 

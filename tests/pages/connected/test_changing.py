@@ -150,12 +150,14 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
 
     assert all("Connected" in page for page in said())
     row = ConnectionCheck.objects.get(cluster=lab)
-    bad = {"name": "Permissions", "state": "failed", "sentence": "Gangline may not list pods.",
+    bad = {"name": "Permissions", "state": "failed", "sentence": (
+        "Gangline does not have permission to list pods."
+    ),
            "fix": "", "copy": ""}  # fmt: skip
     ConnectionCheck.objects.filter(pk=row.pk).update(steps=[*row.steps, bad])
     assert all("Missing permission" in page for page in said())
     Cluster.objects.filter(pk=lab.pk).update(watch_trouble="Gangline may not watch pods.")
-    assert all("Not followed" in page and "may not watch pods" in page for page in said())
+    assert all("Not watched" in page and "may not watch pods" in page for page in said())
     Cluster.objects.filter(pk=lab.pk).update(
         health="Unreachable", health_reason="It is gone.", heard_at=db_now(),
         health_since=db_now() - timedelta(minutes=5),
@@ -184,16 +186,16 @@ def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster)
     Project.objects.update(cluster=lab)
     pages = ("/clusters", f"/clusters/{lab.pk}", "/workloads")
     Cluster.objects.filter(pk=lab.pk).update(heard_at=db_now() - timedelta(seconds=95))
-    assert not any("news is late" in seen(world, page).lower() for page in pages)
+    assert not any("updates delayed" in seen(world, page).lower() for page in pages)
     Cluster.objects.filter(pk=lab.pk).update(heard_at=db_now() - timedelta(seconds=105))
-    assert all("news is late" in seen(world, page).lower() for page in pages)
+    assert all("updates delayed" in seen(world, page).lower() for page in pages)
     told = seen(world, "/workloads")
-    assert "Its workloads are shown as they were last." in told
+    assert "Its workloads are shown in their last known state." in told
     assert f'href="/clusters/{lab.pk}"' in told
     Cluster.objects.filter(pk=lab.pk).update(health="Unreachable", health_reason="It is gone.")
     assert "not reachable" in seen(world, "/workloads")
     Cluster.objects.filter(pk=lab.pk).update(health="Connected", heard_at=db_now())
-    assert "shown as they were last" not in seen(world, "/workloads")
+    assert "in their last known state" not in seen(world, "/workloads")
 
 
 # Orphans on the page
@@ -203,7 +205,7 @@ def orphan(lab: Cluster, name: str, **values: Any) -> Orphan:
     now = db_now()
     given = {
         "cluster": lab, "ext_uid": f"uid-{name}", "kind": "PyTorchJob", "name": name,
-        "namespace": "gangline-far", "why": "Its workload is not known here.", "pods": 3,
+        "namespace": "gangline-far", "why": "Its workload is unknown here.", "pods": 3,
         "gpus": 6, "first_seen_at": now, "seen_at": now, "is_sure": True, **values,
     }  # fmt: skip
     return Orphan.objects.create(**given)
@@ -239,11 +241,11 @@ def test_orphans_are_listed_with_what_they_use_and_may_be_put_away(
 def test_what_one_look_has_found_is_counted_until_it_is_sure(world: World, lab: Cluster) -> None:
     address = f"/clusters/{lab.pk}"
     Cluster.objects.filter(pk=lab.pk).update(searched_at=db_now())
-    assert "None were found" in seen(world, f"{address}/checks")
+    assert "None found" in seen(world, f"{address}/checks")
     maybe = orphan(lab, "maybe", is_sure=False)
     page = seen(world, f"{address}/checks")
-    assert "1 seen, to be confirmed by the next look." in page
-    assert "None were found" not in page
+    assert "1 found, to be confirmed by the next search." in page
+    assert "None found" not in page
     Orphan.objects.filter(pk=maybe.pk).update(is_sure=True)
     assert "to be confirmed" not in seen(world, f"{address}/checks")
 
@@ -251,7 +253,7 @@ def test_what_one_look_has_found_is_counted_until_it_is_sure(world: World, lab: 
 def test_what_has_no_pods_is_not_said_to_lose_any(world: World, lab: Cluster) -> None:
     lost = orphan(lab, "lost", pods=0)
     question = seen(world, f"/clusters/{lab.pk}/orphans/{lost.pk}/delete")
-    assert "is deleted. Its workload is not known here. It has no pods now." in question
+    assert "is deleted. Its workload is unknown here. It has no pods now." in question
 
 
 def test_what_somebody_asked_to_delete_is_going_until_a_look_finds_it_again(
@@ -260,11 +262,11 @@ def test_what_somebody_asked_to_delete_is_going_until_a_look_finds_it_again(
     address = f"/clusters/{lab.pk}"
     lost = orphan(lab, "lost", decision="delete", decided_at=db_now())
     page = seen(world, f"{address}/checks")
-    assert "It is being deleted." in page
+    assert "Being deleted" in page
     assert "Delete lost" not in page
     Orphan.objects.filter(pk=lost.pk).update(seen_at=db_now() + timedelta(minutes=1))
     page = seen(world, f"{address}/checks")
-    assert "it is still there" in page
+    assert "it still exists" in page
     assert "Delete lost" in page
 
 

@@ -13,10 +13,7 @@ from tests.support.certificates import data, kubeconfig
 from tests.support.connected import Post, by_token
 
 pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
-TWIN = (
-    "This is the cluster that is connected as lab already. "
-    "Replace its credential on its page instead."
-)
+TWIN = "This cluster is already connected as lab. Replace its credential on its page instead."
 
 
 @pytest.mark.parametrize(("way", "field"), [("token", "server"), ("kubeconfig", "kubeconfig")])
@@ -36,7 +33,7 @@ def test_the_same_cluster_under_another_name_is_refused_at_its_field(
     assert answer.status_code == 422
     assert page.count(TWIN) == 2, "in the summary, and at the field"
     assert f'href="#f-{field}"' in page
-    assert "Nothing was stored." in page
+    assert "Nothing was saved." in page
     assert not Scope.objects.filter(name="second").exists()
     assert Cluster.objects.filter(kind="kubernetes").get().pk == lab.pk
     assert (Credential.objects.count(), ConnectionCheck.objects.count()) == (1, 1)

@@ -74,16 +74,16 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     assert (now.health, now.config) == ("Connected", lab.config)
     says = {
         "dead": "refuses connections",
-        "rights": "It was not stored: Gangline would lack rights that it needs.",
-        "elsewhere": "It leads to another cluster. Connect that one as a cluster of its own.",
+        "rights": "Not saved: Gangline would lack permissions that it needs.",
+        "elsewhere": "It belongs to a different cluster. Connect that one separately.",
         "overtaken": "changed the cluster during the check.",
-        "late": "It was not stored: The check did not come to its end.",
-        "broken": "It was not stored: The check did not come to its end.",
-        "nameless": "Whether it leads to the same cluster cannot be told",
+        "late": "Not saved: The check did not finish.",
+        "broken": "Not saved: The check did not finish.",
+        "nameless": "Gangline cannot tell whether this is the same cluster",
     }[fault]
     page = seen(world, f"/clusters/{lab.pk}/checks")
     assert says in page
-    assert "The one that was there before is still used." in page
+    assert "The previous credential is still in use." in page
     last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
     assert last.result == "failed"
     assert "another" not in repr(last.detail)
@@ -117,7 +117,7 @@ def test_a_credential_may_be_stored_although_rights_are_missing(
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
 
 
-TWIN = "This is the cluster that is connected as lab already. Replace its credential"
+TWIN = "This cluster is already connected as lab. Replace its credential"
 
 
 def test_a_credential_that_leads_to_another_connected_cluster_is_refused(

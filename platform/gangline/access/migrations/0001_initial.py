@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(editable=False)),
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=63)),
-                ('source', models.CharField(choices=[('local', 'Made here'), ('idp', 'Identity provider')], default='local', editable=False, max_length=5)),
+                ('source', models.CharField(choices=[('local', 'Created here'), ('idp', 'Identity provider')], default='local', editable=False, max_length=5)),
             ],
         ),
         migrations.CreateModel(

@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='customrole',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('name'), name='one_role_of_a_name', violation_error_code='unique', violation_error_message='There is already a role of this name.'),
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('name'), name='one_role_of_a_name', violation_error_code='unique', violation_error_message='A role with this name already exists.'),
         ),
         migrations.AddConstraint(
             model_name='customrole',
@@ -82,11 +82,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='accessrule',
-            constraint=models.UniqueConstraint(fields=('user', 'role', 'scope'), name='one_rule_of_a_user', violation_error_code='unique', violation_error_message='There is already such a rule.'),
+            constraint=models.UniqueConstraint(fields=('user', 'role', 'scope'), name='one_rule_of_a_user', violation_error_code='unique', violation_error_message='This access rule already exists.'),
         ),
         migrations.AddConstraint(
             model_name='accessrule',
-            constraint=models.UniqueConstraint(fields=('group', 'role', 'scope'), name='one_rule_of_a_group', violation_error_code='unique', violation_error_message='There is already such a rule.'),
+            constraint=models.UniqueConstraint(fields=('group', 'role', 'scope'), name='one_rule_of_a_group', violation_error_code='unique', violation_error_message='This access rule already exists.'),
         ),
         migrations.AddConstraint(
             model_name='accessrule',
@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='group',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('name'), name='one_group_of_a_name', violation_error_code='unique', violation_error_message='There is already a group of this name.'),
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('name'), name='one_group_of_a_name', violation_error_code='unique', violation_error_message='A group with this name already exists.'),
         ),
         migrations.AddConstraint(
             model_name='group',

@@ -37,10 +37,10 @@ class Migration(migrations.Migration):
         migrations.RunPython(gangline.db.fields.Fold('access', 'group'), migrations.RunPython.noop),
         migrations.AddConstraint(
             model_name='customrole',
-            constraint=models.UniqueConstraint(fields=('folded_name',), name='one_role_of_a_name', violation_error_code='unique', violation_error_message='There is already a role of this name.'),
+            constraint=models.UniqueConstraint(fields=('folded_name',), name='one_role_of_a_name', violation_error_code='unique', violation_error_message='A role with this name already exists.'),
         ),
         migrations.AddConstraint(
             model_name='group',
-            constraint=models.UniqueConstraint(fields=('folded_name',), name='one_group_of_a_name', violation_error_code='unique', violation_error_message='There is already a group of this name.'),
+            constraint=models.UniqueConstraint(fields=('folded_name',), name='one_group_of_a_name', violation_error_code='unique', violation_error_message='A group with this name already exists.'),
         ),
     ]

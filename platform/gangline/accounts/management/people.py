@@ -11,5 +11,5 @@ def person(username: str) -> User:
         return User.objects.get(username=username)
     except User.DoesNotExist as error:
         names = ", ".join(User.objects.order_by("username").values_list("username", flat=True)[:20])
-        known = f"There are: {names}." if names else "Make one with: gangline-manage create-user"
+        known = f"Users: {names}." if names else "Create one with: gangline-manage create-user"
         raise CommandError(f"There is no user {username}. {known}") from error

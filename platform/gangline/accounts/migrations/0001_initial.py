@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('version', models.PositiveIntegerField(default=1, editable=False)),
-                ('username', models.CharField(error_messages={'unique': 'There is already a user of this name.'}, max_length=150, unique=True, validators=[gangline.accounts.models.user_name], verbose_name='user name')),
+                ('username', models.CharField(error_messages={'unique': 'A user with this name already exists.'}, max_length=150, unique=True, validators=[gangline.accounts.models.user_name], verbose_name='user name')),
                 ('full_name', models.CharField(blank=True, max_length=100)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
             name='ClientSecret',
             fields=[
                 ('client_id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='client id')),
-                ('name', models.CharField(max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z][-_a-z0-9]*[a-z0-9]\\Z', 'Use at least two lower-case letters, digits, - and _, beginning with a letter and ending with a letter or digit.', 'format')])),
+                ('name', models.CharField(max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z][-_a-z0-9]*[a-z0-9]\\Z', 'Use at least two lowercase letters, digits, - and _, starting with a letter and ending with a letter or digit.', 'format')])),
                 ('secret_hash', models.CharField(blank=True, max_length=64)),
                 ('created_at', models.DateTimeField(default=gangline.db.clock.db_now, editable=False)),
                 ('rotated_at', models.DateTimeField(editable=False, null=True)),
@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='user',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='one_user_of_a_name', violation_error_code='unique', violation_error_message='There is already a user of this name.'),
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='one_user_of_a_name', violation_error_code='unique', violation_error_message='A user with this name already exists.'),
         ),
         migrations.AddConstraint(
             model_name='clientsecret',

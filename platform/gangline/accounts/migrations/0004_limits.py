@@ -19,11 +19,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='clientsecret',
             name='expires_at',
-            field=models.DateTimeField(blank=True, help_text='Empty: it does not end. In UTC.', null=True, verbose_name='ends'),
+            field=models.DateTimeField(blank=True, help_text='Empty: never expires. In UTC.', null=True, verbose_name='ends'),
         ),
         migrations.AddField(
             model_name='clientsecret',
             name='is_read_only',
-            field=models.BooleanField(default=False, help_text='It looks and changes nothing, whatever roles allow.', verbose_name='read only'),
+            field=models.BooleanField(default=False, help_text='Can only read, whatever its roles allow.', verbose_name='read only'),
         ),
     ]

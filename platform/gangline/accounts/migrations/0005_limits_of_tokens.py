@@ -19,16 +19,16 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='apitoken',
             name='areas',
-            field=models.CharField(blank=True, help_text='Parts of the API. None: all, and it may make further keys.', max_length=120, validators=[gangline.accounts.models.known_areas], verbose_name='limited to'),
+            field=models.CharField(blank=True, help_text='Parts of the API. None: all of them, and it can create more keys.', max_length=120, validators=[gangline.accounts.models.known_areas], verbose_name='limited to'),
         ),
         migrations.AddField(
             model_name='apitoken',
             name='is_read_only',
-            field=models.BooleanField(default=False, help_text='It looks and changes nothing, whatever roles allow.', verbose_name='read only'),
+            field=models.BooleanField(default=False, help_text='Can only read, whatever its roles allow.', verbose_name='read only'),
         ),
         migrations.AddField(
             model_name='clientsecret',
             name='areas',
-            field=models.CharField(blank=True, help_text='Parts of the API. None: all, and it may make further keys.', max_length=120, validators=[gangline.accounts.models.known_areas], verbose_name='limited to'),
+            field=models.CharField(blank=True, help_text='Parts of the API. None: all of them, and it can create more keys.', max_length=120, validators=[gangline.accounts.models.known_areas], verbose_name='limited to'),
         ),
     ]

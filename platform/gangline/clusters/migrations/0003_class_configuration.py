@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='storageclass',
             name='default_access',
-            field=models.JSONField(blank=True, default=list, verbose_name='Chosen at first'),
+            field=models.JSONField(blank=True, default=list, verbose_name='Preselected'),
         ),
         migrations.AddField(
             model_name='storageclass',
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='storageclass',
             name='default_volume_mode',
-            field=models.CharField(blank=True, choices=[('Filesystem', 'Filesystem'), ('Block', 'Block')], max_length=10, verbose_name='Chosen at first'),
+            field=models.CharField(blank=True, choices=[('Filesystem', 'Filesystem'), ('Block', 'Block')], max_length=10, verbose_name='Preselected'),
         ),
         migrations.AddField(
             model_name='storageclass',

@@ -23,8 +23,8 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(editable=False)),
                 ('updated_at', models.DateTimeField(editable=False)),
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z]([-a-z0-9]*[a-z0-9])?\\Z', 'Use small letters, digits and hyphens, beginning with a letter.', 'name')])),
-                ('levels', models.JSONField(help_text='Keys of labels of nodes, one a line, from the farthest level to the closest.')),
+                ('name', models.CharField(max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z]([-a-z0-9]*[a-z0-9])?\\Z', 'Use lowercase letters, digits and hyphens, starting with a letter.', 'name')])),
+                ('levels', models.JSONField(help_text='Node label keys, one per line, from the farthest level to the closest.')),
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='topologies', to='clusters.cluster')),
                 ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('updated_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -40,6 +40,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='networktopology',
-            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='topology_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a network topology of this name already.'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='topology_name_in_cluster', violation_error_code='unique', violation_error_message='A network topology with this name already exists on the cluster.'),
         ),
     ]

@@ -38,7 +38,7 @@ SHOWN = 12
 
 Objects = Sequence[Mapping[str, Any]]
 
-NO_METRICS = "The cluster has no metrics server, so nobody measures what pods use."
+NO_METRICS = "The cluster has no metrics server, so usage of pods is not measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Served:
 
 
 def offered(served: Served) -> tuple[FrameworkOffer, ...]:
-    """Every framework, and why one is not there."""
+    """Every framework, and why one is not installed."""
     return tuple(_offer(job, served) for job in KINDS.values())
 
 
@@ -68,7 +68,7 @@ def extras(served: Served) -> tuple[str, ...]:
 def metrics(*, is_served: bool) -> Step:
     """The step about the metrics server."""
     if is_served:
-        return Step(StepName.METRICS, State.OK, "A metrics server tells what pods use.")
+        return Step(StepName.METRICS, State.OK, "A metrics server reports what pods use.")
     return Step(
         StepName.METRICS,
         State.WARNING,
@@ -108,12 +108,14 @@ def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]
     ]
     more = ""
     if COSCHEDULING in served.versions:
-        more = " scheduler-plugins is there too; Gangline does not use it."
+        more = " scheduler-plugins is installed too; Gangline does not use it."
     if used not in schedulers.ADAPTERS:
-        return Step(StepName.SCHEDULER, State.FAILED, f"Gangline knows no scheduler {used}."), found
+        return Step(
+            StepName.SCHEDULER, State.FAILED, f"Gangline does not support the scheduler {used}."
+        ), found
     title = schedulers.ADAPTERS[used].title
     if used not in names:
-        says = f"{title} was chosen, and the cluster does not have it."
+        says = f"{title} was chosen, but the cluster does not have it."
         return Step(
             StepName.SCHEDULER, State.FAILED, says + more, "Install it, or choose another."
         ), found
@@ -126,7 +128,7 @@ def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]
     if alone:
         more = f" Pods of {', '.join(alone)} workloads it places one by one.{more}"
     if not adapter.is_proven:
-        says = f"{title} was chosen. Gangline was never run against the real one."
+        says = f"{title} was chosen. Gangline has not been tested with the real one."
         fix = "Try it with a workload of your own before people rely on it."
         return Step(StepName.SCHEDULER, State.WARNING, says + more, fix), found
     others = [str(one["title"]) for one in found if not one["used"]]
@@ -148,7 +150,7 @@ def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
     ]
     found.sort(key=lambda one: (not one["default"], one["name"]))
     if not found:
-        says = "There is none: workloads can use volumes that are there already, and no new ones."
+        says = "None: workloads can use existing volumes, but not new ones."
         return Step(StepName.STORAGE, State.WARNING, says), found
     names = [f"{one['name']} (default)" if one["default"] else str(one["name"]) for one in found]
     if not found[0]["default"]:
@@ -190,8 +192,10 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
     ]
     detail: dict[str, Any] = {"total": len(nodes), "usable": len(usable), "gpus": gpus}
     if not usable:
-        says = f"None of {len(nodes)} nodes takes pods: they are not ready, or cordoned."
-        return Step(StepName.NODES, State.WARNING, says, "kubectl get nodes says why."), detail
+        says = f"None of {len(nodes)} nodes accepts pods: they are not ready, or cordoned."
+        return Step(
+            StepName.NODES, State.WARNING, says, "Run kubectl get nodes to see why."
+        ), detail
     detail["largest"] = _largest(usable)
     words = ", ".join(
         f"{one['total']} × {one['product'] or one['resource']} on {_nodes(one['nodes'])}"
@@ -252,17 +256,17 @@ def _lack(job: JobKind, others: Collection[str], served: Served) -> tuple[str, s
     kind, version = job.resource.kind, job.resource.version
     if job.operator == MPI_OPERATOR and "v1" in others:
         return (
-            f"{kind} is there only as v1, of the training operator: Gangline needs {version}.",
+            f"{kind} is installed only as v1, of the training operator: Gangline needs {version}.",
             "Start the training operator with an --enable-scheme for every kind but mpijob,"
             f" and install {job.operator} with its {kind}.",
         )
     if others:
-        return f"{kind} is there only as {', '.join(others)}: Gangline needs {version}.", ""
+        return f"{kind} is installed only as {', '.join(others)}: Gangline needs {version}.", ""
     if job.is_extra:
-        return f"{kind} is not there.", f"To run {job.framework}: {INSTALL[job.operator]}"
+        return f"{kind} is not installed.", f"To run {job.framework}: {INSTALL[job.operator]}"
     if TRAINER_2 in served.versions and job.operator != MPI_OPERATOR:
         return (
-            f"{kind} is not there: the cluster has Kubeflow Trainer 2, and Gangline needs"
+            f"{kind} is not installed: the cluster has Kubeflow Trainer 2, and Gangline needs"
             f" {job.operator} 1.9 beside it.",
             "",
         )

@@ -5,19 +5,21 @@ an attempt while the workload goes on: it is let go before that job is deleted, 
 the next attempt's. In between nobody owns it, which is how `collect` knows what to remove.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gangline.drivers.base import AttemptRef, Busy, Refused, Result
+from gangline.drivers.base import AttemptRef, Busy, Refused, Result, Unknown
 
 from . import errors, labels, manifests
-from .client import Answer, Client, Doubt
+from .client import Answer, Client, Doubt, Unreachable
 from .jobs import Job
 from .objects import Objects
 from .resources import CLAIMS
 from .volumes import EPHEMERAL, PERSISTENCY, PERSISTENT
 
 SOON = 2.0
+MOST_TOLD = 500
+"""So many claims of a namespace are offered."""
 Claim = Mapping[str, Any]
 Refusal = Callable[[str, Answer], Result]
 """Gets the namespace and the answer to a write that was not carried out."""
@@ -39,14 +41,14 @@ class Claims:
             return self.refusal(job.namespace, answer)
         found = self._get(job.namespace, name)
         if not _is_of_workload(found, ref):
-            return Refused(f"The claim {name} exists already and is not of this workload.")
+            return Refused(f"The claim {name} already exists and does not belong to this workload.")
         if _is_going(found):
-            return Busy(SOON, f"What was in volume {name} is still being removed.")
+            return Busy(SOON, f"The content of volume {name} is still being removed.")
         if job.uid in _owners(found):
             return None
         if _persistency(found) == EPHEMERAL:
             self._delete(job.namespace, found)
-            return Busy(SOON, f"What was in volume {name} is still being removed.")
+            return Busy(SOON, f"The content of volume {name} is still being removed.")
         return self._own(ref, job, found)
 
     def take_over(self, ref: AttemptRef, job: Job) -> Result | None:
@@ -106,7 +108,7 @@ class Claims:
     def _get(self, namespace: str, name: str) -> Claim:
         answer = self.client.get(CLAIMS, namespace, name)
         if answer.status == 404:
-            raise Doubt("A volume of the workload is just being removed.")
+            raise Doubt("A volume of the workload is being removed.")
         if not answer.ok:
             raise Doubt(errors.reading(answer), answer)
         return dict(answer.body)
@@ -124,7 +126,7 @@ class Claims:
         if answer.ok:
             return None
         if answer.status in (404, 409):
-            raise Doubt("A volume of the workload changed meanwhile.")
+            raise Doubt("A volume of the workload was changed at the same time.")
         return self.refusal(namespace, answer)
 
     def _delete(self, namespace: str, claim: Claim) -> None:
@@ -132,6 +134,22 @@ class Claims:
         answer = self.client.delete(CLAIMS, namespace, meta["name"], uid=meta["uid"])
         if not answer.ok and answer.status not in (404, 409):
             raise Doubt(errors.reading(answer), answer)
+
+
+def there(client: Client, namespace: str) -> Sequence[str] | Unknown:
+    """Names of the claims in a namespace that others made."""
+    try:
+        answer = client.list(CLAIMS, namespace, limit=MOST_TOLD)
+    except Unreachable as why:
+        return Unknown(str(why))
+    if not answer.ok:
+        return Unknown(errors.reading(answer))
+    listed = (one["metadata"] for one in answer.body.get("items") or ())
+    return sorted(one["name"] for one in listed if not _is_ours(one.get("labels") or {}))
+
+
+def _is_ours(marks: Mapping[str, str]) -> bool:
+    return labels.INSTALL in marks
 
 
 def _is_of_workload(claim: Claim, ref: AttemptRef) -> bool:

@@ -107,7 +107,7 @@ MANAGER = "gangline"
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 
-UNREADABLE = "What the cluster told could not be understood."
+UNREADABLE = "The answer of the cluster could not be read."
 log = logging.getLogger(__name__)
 unreadable: Counter[str] = Counter()
 """How often something could not be read, by what it was."""
@@ -347,7 +347,7 @@ class Client:
             for piece in self._pieces(response):
                 data += piece
                 if len(data) > most_bytes:
-                    raise Unreachable(f"{self.access.server} answers without an end.")
+                    raise Unreachable(f"{self.access.server} sends an endless answer.")
                 if time.monotonic() > until:
                     raise Unreachable(f"{self.access.server} answers too slowly.")
             answer = Answer(
@@ -475,7 +475,7 @@ def _trial(dry_run: bool) -> dict[str, str]:
 
 def _resting(left: float) -> Answer:
     """As the cluster answered when it asked for the rest."""
-    message = f"The cluster asked to be left alone for {left:.0f} s more."
+    message = f"The cluster is rate limiting requests for {left:.0f} s more."
     return Answer(429, {"kind": "Status", "code": 429, "message": message}, retry_after=left)
 
 

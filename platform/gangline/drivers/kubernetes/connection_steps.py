@@ -25,7 +25,7 @@ OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before
 1.29 no vendor keeps a cluster any more. Newest: tried by us; a newer one gets a warning."""
 MOST_SKEW = 5.0
-LATER = "Check again in a minute; if it stays so, look into the log of the API server."
+LATER = "Check again in a minute; if the problem persists, check the log of the API server."
 SOON = timedelta(days=30)
 _EXPIRED, _NOT_YET, _NAME = 10, 9, 62
 _NUMBER = re.compile(r"([0-9]{1,3})\+?")
@@ -45,7 +45,7 @@ def reach(client: Client, dialled: addresses.AllowedAddresses) -> tuple[Step, so
     """Resolve the name, judge every address and connect to one, as every request does."""
     server = addresses.parse(client.access.server)
     place = f"{server.host} port {server.port}"
-    fix = "Check the address, and that a firewall lets this machine through."
+    fix = "Check the address, and that no firewall blocks this machine."
     try:
         found = dialled.vetted(server.host, server.port)
         connection = addresses.dial(found, server.port, CONNECT_SECONDS)
@@ -74,17 +74,22 @@ def certificate(client: Client, connection: socket.socket) -> Step:
     except ssl.SSLCertVerificationError as error:
         return _untrusted(client, name, error)
     except TimeoutError:
-        says = "The server took the connection and did not answer."
-        fix = "Is the API server overloaded or hanging? Look at it, then check again."
+        says = "The server accepted the connection but did not answer."
+        fix = "The API server may be overloaded or hanging. Fix it, then check again."
         return Step(StepName.CERTIFICATE, State.FAILED, says, fix)
     except (OSError, ValueError):
         says = f"{server.host} port {server.port} does not speak TLS as expected."
-        return Step(StepName.CERTIFICATE, State.FAILED, says, "Is it an API server’s port?")
+        return Step(
+            StepName.CERTIFICATE,
+            State.FAILED,
+            says,
+            ("Check that it is the port of an API server."),
+        )
     until = found.not_valid_after_utc
     if until - datetime.now(UTC) < SOON:
-        says = f"It is trusted, and ends soon: on {moment(until)}."
-        return Step(StepName.CERTIFICATE, State.WARNING, says, "Let the cluster renew it in time.")
-    return Step(StepName.CERTIFICATE, State.OK, f"It is trusted, and valid until {moment(until)}.")
+        says = f"Trusted, but it expires soon: on {moment(until)}."
+        return Step(StepName.CERTIFICATE, State.WARNING, says, "Renew it before then.")
+    return Step(StepName.CERTIFICATE, State.OK, f"Trusted, and valid until {moment(until)}.")
 
 
 def identity(answer: Answer) -> Found:
@@ -92,29 +97,37 @@ def identity(answer: Answer) -> Found:
     if says := _too_busy(answer):
         return Found(Step("Identity", State.FAILED, says, LATER))
     if answer.status == 403:
-        says = "The API server does not say who Gangline is (403): the right to ask was taken away."
-        fix = "Bind system:basic-user to system:authenticated again, as every cluster has it."
+        says = (
+            "The API server did not identify Gangline (403): it lacks the permission to review "
+            "itself."
+        )
+        fix = "Bind system:basic-user to system:authenticated again, as on every cluster."
         return Found(Step("Identity", State.FAILED, says, fix))
     if 300 <= answer.status < 400:
-        says = "The server sends Gangline elsewhere (a redirect), which it does not follow."
+        says = "The server answered with a redirect, which Gangline does not follow."
         return Found(
-            Step(StepName.IDENTITY, State.FAILED, says, "Give the API server’s own address.")
+            Step(
+                StepName.IDENTITY,
+                State.FAILED,
+                says,
+                ("Enter the address of the API server itself."),
+            )
         )
     if answer.status == 401:
-        says = "The API server does not accept the credential: it ended, was revoked, or is another"
+        says = "The API server rejected the credential: it expired, was revoked, or is another"
         return Found(
             Step(
                 StepName.IDENTITY,
                 State.FAILED,
                 f"{says} cluster’s.",
-                "Make a new token, and give it with “Replace the credential”.",
+                "Create a new token and enter it under “Replace the credential”.",
                 MAKE_ACCOUNT,
             )
         )
     if answer.status == 404:
         # Before 1.28 nobody could ask; the next step says that the version is too old.
         return Found(
-            Step(StepName.IDENTITY, State.SKIPPED, "This server cannot be asked who one is.")
+            Step(StepName.IDENTITY, State.SKIPPED, "This server cannot identify the account.")
         )
     who = str(((answer.json.get("status") or {}).get("userInfo") or {}).get("username") or "")
     if answer.status != 201 or not _WHO.fullmatch(who):
@@ -130,7 +143,7 @@ def version(answer: Answer) -> Found:
     body = answer.json
     major, minor = (_NUMBER.fullmatch(str(body.get(key))) for key in ("major", "minor"))
     if answer.status != 200 or major is None or minor is None:
-        says = f"The server answered {answer.status}, and says no version of Kubernetes."
+        says = f"The server answered {answer.status}without a version of Kubernetes."
         return Found(Step(StepName.VERSION, State.FAILED, says, "Check the address and the port."))
     full = str(body.get("gitVersion"))
     number = (int(major[1]), int(minor[1]))
@@ -140,7 +153,7 @@ def version(answer: Answer) -> Found:
         says = f"Kubernetes {shown} is too old: Gangline needs {oldest} or newer."
         return Found(Step(StepName.VERSION, State.FAILED, says, "Upgrade the cluster."))
     if number > NEWEST:
-        says = f"Kubernetes {shown} is newer than what Gangline was tried with ({newest})."
+        says = f"Kubernetes {shown} is newer than the versions Gangline was tested with ({newest})."
         return Found(Step(StepName.VERSION, State.WARNING, says), shown)
     return Found(Step(StepName.VERSION, State.OK, f"Kubernetes {shown}."), shown)
 
@@ -150,7 +163,7 @@ def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     try:
         theirs = dated(answer)
     except ValueError:
-        return Step(StepName.CLOCK, State.SKIPPED, "The server does not say what time it has.")
+        return Step(StepName.CLOCK, State.SKIPPED, "The server did not report its time.")
     ahead = (theirs - answered).total_seconds()
     behind = (asked - theirs).total_seconds() - 1
     off = max(ahead, behind, 0.0)
@@ -158,7 +171,7 @@ def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
         return Step(StepName.CLOCK, State.OK, "Both clocks agree.")
     way = "ahead of" if ahead > 0 else "behind"
     says = f"The cluster’s clock is {off:.0f} s {way} this machine’s."
-    fix = "Let both follow a time server; times in lists and logs are off until then."
+    fix = "Synchronize both clocks with a time server; until then, times in lists and logs are off."
     return Step(StepName.CLOCK, State.WARNING, says, fix)
 
 
@@ -174,9 +187,9 @@ def dated(answer: Answer) -> datetime:
 def _too_busy(answer: Answer) -> str:
     """Why a server that may well be the right one cannot answer now, in words; else empty."""
     if answer.status == 429:
-        return "The API server answered 429: it has too much to do just now."
+        return "The API server is rate limiting requests (429)."
     if answer.status >= 500:
-        return f"The server answered {answer.status}: it starts, is overloaded or has a fault."
+        return f"The server answered {answer.status}: it is starting, overloaded or broken."
     return ""
 
 
@@ -192,20 +205,22 @@ def _untrusted(client: Client, name: str, error: ssl.SSLCertVerificationError) -
     shown = _shown(client, name) if error.verify_code in (_EXPIRED, _NOT_YET) else None
     if error.verify_code == _EXPIRED:
         when = f" on {moment(shown.not_valid_after_utc)}" if shown else ""
-        says, fix = f"The server’s certificate expired{when}.", "Let the cluster renew it."
+        says, fix = f"The server’s certificate expired{when}.", "Renew it on the cluster."
     elif error.verify_code == _NOT_YET:
         when = f" before {moment(shown.not_valid_before_utc)}" if shown else " yet"
         says = f"The server’s certificate is not valid{when}."
         fix = "Compare the clocks of the two machines."
     elif "ostname mismatch" in str(error) or "IP address mismatch" in str(error):
         says = f"The server’s certificate is for another name than {name}."
-        fix = "Use the name that it is for; a kubeconfig may say it as tls-server-name."
+        fix = "Use a name of the certificate; in a kubeconfig, set tls-server-name."
     elif client.access.certificate_authority:
         says = "The server’s certificate was not issued by the given authority."
-        fix = "Give the certificate authority of this cluster; every cluster has its own."
+        fix = "Enter the certificate authority of this cluster; every cluster has its own."
     else:
-        says = "The server’s certificate is issued by an authority that this machine does not know."
-        fix = "Give the cluster’s certificate authority (PEM)."
+        says = (
+            "The server’s certificate is issued by an authority that this machine does not trust."
+        )
+        fix = "Enter the cluster’s certificate authority (PEM)."
     return Step(StepName.CERTIFICATE, State.FAILED, says, fix)
 
 

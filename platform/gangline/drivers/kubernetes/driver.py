@@ -40,6 +40,7 @@ from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
     check,
+    claims,
     deadlines,
     field_hints,
     kept,
@@ -108,6 +109,9 @@ class KubernetesDriver:
 
     def capacity(self) -> Capacity | None:
         return probe.capacity(self.client)
+
+    def claims_there(self, namespace: str) -> Sequence[str] | Unknown:
+        return claims.there(self.client, namespace)
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         namespace = self._namespace(submission)
@@ -272,11 +276,13 @@ class KubernetesDriver:
         if is_seen(job, ref):
             job = replace(job, install=ref.install, workload=ref.workload, attempt=ref.attempt)
         if not is_workload(job, ref) and job.install != ref.install:
-            return _conflict(ref, f"{job.name} in namespace {job.namespace} was made by others.")
+            return _conflict(
+                ref, f"{job.name} in namespace {job.namespace} was not created by Gangline."
+            )
         if not is_workload(job, ref) or job.attempt != ref.attempt:
             return observation.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
         if not is_attempt(job, ref):
-            return _conflict(ref, "Somebody removed it and made another object of its name.")
+            return _conflict(ref, "It was replaced by another object with the same name.")
         its = list(self.objects.raw_pods(ref, job.namespace))
         seen = self._explained(job, its, lambda: self._pending.why(ref, job, raw, its, shares))
         if not job.opens_ports or seen.state is not ObservedState.RUNNING:

@@ -60,7 +60,7 @@ class DryRun:
     def _all(self) -> None:
         ref, kind = self.ref, kind_made(self.ref.rendered or {})
         if kind is None or ref.submission is None:
-            self.doubts.append("Gangline knows no object for this framework.")
+            self.doubts.append("Gangline has no object for this framework.")
             return
         if not self._namespace():
             return
@@ -84,8 +84,8 @@ class DryRun:
             answer = Namespaces(self.client).dry_run(name, self.ref.install)
             if answer.ok:
                 self.doubts.append(
-                    f"The namespace {name} does not exist yet: it is made with the project's first "
-                    "workload. What its quotas, limits and checks say cannot be asked before."
+                    f"The namespace {name} does not exist yet: it is created with the project's "
+                    f"first workload. Its quotas, limits and checks cannot be tested before then."
                 )
             else:
                 self._judge(answer, (), f"the namespace {name}", None)
@@ -167,8 +167,8 @@ class DryRun:
             self.problems.append(_refusing(why, OURS))
         elif Namespaces(self.client).dry_run_binding(self.ref.namespace, self.ref.install):
             self.doubts.append(
-                "Gangline has no right yet to work in namespace "
-                f"{self.ref.namespace}: it takes it with the next workload; {what} was not checked."
+                "Gangline does not have access yet to namespace {self.ref.namespace}: it gets it "
+                "with the next workload; {what} was not checked."
             )
         else:
             self.problems += refusals.problems(self.ref, (), answer)
@@ -185,16 +185,16 @@ class DryRun:
 def _in_doubt(answer: Answer) -> str:
     """Why an answer says nothing about the object; empty if it does."""
     if match := _NO_DRY_RUN.search(answer.message):
-        return f"The check {match[1]} of the cluster takes part in no trial"
+        return f"The check {match[1]} of the cluster does not support dry runs"
     if errors.lacks_namespace(answer):
-        return "The namespace is not there any more"
+        return "The namespace no longer exists"
     if answer.status == 409:
-        return "Somebody else was changing the same thing"
+        return "Another client was changing the same object"
     if answer.status == 403 and _NOT_YET.search(answer.message):
         return f"Something that a pod needs is made later ({cleaned(errors.core(answer))})"
     told = errors.result(answer)
     if isinstance(told, Unknown | Busy):
-        return told.reason or "The cluster asks to slow down"
+        return told.reason or "The cluster is rate limiting requests"
     return ""
 
 

@@ -63,7 +63,7 @@ class Effects:
         """Make the object, held. What an earlier attempt left under the name goes first (R2a)."""
         kind, namespace = self.objects.place(ref)
         if kind is None:
-            return Refused("Gangline knows no object for this framework.")
+            return Refused("Gangline has no object for this framework.")
         body = manifests.job(ref)
         deadline = time.monotonic() + PATIENCE
         is_prepared = False
@@ -176,7 +176,9 @@ class Effects:
             answer = self.client.create(resource, job.namespace, body)
             if answer.status == 409 and not self._is_of(resource, job, body):
                 name = body["metadata"]["name"]
-                return Refused(f"{body['kind']} {name} exists already and is not of this workload.")
+                return Refused(
+                    f"{body['kind']} {name} already exists and does not belong to this workload."
+                )
             if errors.lacks_kind(answer):
                 return Refused(errors.no_scheduler(resource, job.adapter.title))
             if not answer.ok and answer.status != 409:
@@ -210,7 +212,7 @@ class Effects:
         """Whether what bears the dependent's name was made for this very job."""
         answer = self.client.get(resource, job.namespace, body["metadata"]["name"])
         if answer.status == 404:
-            raise Doubt("What belongs to the workload is just being removed.")
+            raise Doubt("Objects of the workload are still being removed.")
         if not answer.ok:
             raise Doubt(errors.reading(answer), answer)
         owners = answer.body.get("metadata", {}).get("ownerReferences") or ()

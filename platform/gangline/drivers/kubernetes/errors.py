@@ -14,8 +14,8 @@ from .resources import Resource
 from .wording import LONGEST, cleaned
 
 CHECK_AWAY, GOING = 10.0, 3.0
-NO_OPERATOR = "The cluster does not know this kind of workload: its operator is missing."
-NAMESPACE_GOES = "The project's namespace is just being removed."
+NO_OPERATOR = "The cluster does not support this kind of workload: its operator is missing."
+NAMESPACE_GOES = "The project's namespace is being removed."
 _DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
 _CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')
 _FORBIDDEN = re.compile(
@@ -65,7 +65,7 @@ def missing_right(answer: Answer) -> str:
     where = f" in namespace {found['namespace']}" if found["namespace"] else ""
     return _cut(
         f"Gangline may not {found['verb']} {found['resource']}{group}{where}: "
-        f"its role on the cluster lacks that right."
+        f"its role on the cluster lacks that permission."
     )
 
 
@@ -94,15 +94,15 @@ def result(answer: Answer) -> Result:
     if answer.wants_rest:
         return Busy(answer.retry_after or BRIEF_REST, is_for_all=True)
     if status == 401:
-        return Unknown("The cluster does not accept Gangline's login.")
+        return Unknown("The cluster rejected Gangline's credential.")
     if status >= 500 and (check := _CHECK_FAILED.search(text)):
         # Nothing was stored: the API server asks its checks before it writes.
-        return Busy(CHECK_AWAY, f"{_short(check[1])}, whom the cluster asks, does not answer.")
+        return Busy(CHECK_AWAY, f"{_short(check[1])}, which the cluster calls, does not answer.")
     if status >= 500:
         return Unknown(_cut(f"The cluster answered {status}{_its_words(answer)}"))
     if not _is_of_an_api_server(answer):
         said = _its_words(answer)
-        return Unknown(_cut(f"Not the cluster but something before it answered {status}{said}"))
+        return Unknown(_cut(f"A proxy in front of the cluster answered {status}{said}"))
     if status == 403 and "being terminated" in text:
         return Busy(GOING, NAMESPACE_GOES)
     return Refused(words(answer))
@@ -111,7 +111,7 @@ def result(answer: Answer) -> Result:
 def reading(answer: Answer) -> str:
     """Why nothing can be told of what was asked for."""
     if answer.status == 401:
-        return "The cluster does not accept Gangline's login."
+        return "The cluster rejected Gangline's credential."
     return missing_right(answer) or _cut(f"The cluster answered {answer.status}: {words(answer)}")
 
 

@@ -142,7 +142,7 @@ class _Look(threading.Thread):
         super().__init__(name="look-for-namespaces", daemon=True)
         self.client, self.selector, self.cancellation = client, selector, Cancellation()
         self.answer: Answer | None = None
-        self.why_not = "What the cluster told could not be understood."
+        self.why_not = "The answer of the cluster could not be read."
 
     def run(self) -> None:
         query = {"labelSelector": self.selector}

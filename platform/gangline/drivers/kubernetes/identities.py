@@ -67,9 +67,9 @@ def fingerprint(secret: bytes) -> str:
 def certificates(pem: str) -> list[x509.Certificate]:
     """The certificates of a PEM text. Raises Unfit."""
     if _BEGIN not in pem:
-        raise Unfit("is not a PEM text: it has no line “-----BEGIN CERTIFICATE-----”")
+        raise Unfit("is not in PEM format: it has no line “-----BEGIN CERTIFICATE-----”")
     if "PRIVATE KEY" in pem:
-        raise Unfit("holds a private key where only certificates belong")
+        raise Unfit("contains a private key where only certificates belong")
     try:
         found = x509.load_pem_x509_certificates(pem.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
@@ -92,7 +92,7 @@ def check_dates(found: Iterable[x509.Certificate], now: datetime) -> None:
             )
         else:
             return
-    raise Unfit(worst or "holds no certificate")
+    raise Unfit(worst or "contains no certificate")
 
 
 def check_pair(certificate: str, key: str, now: datetime) -> None:
@@ -100,7 +100,7 @@ def check_pair(certificate: str, key: str, now: datetime) -> None:
     leaf = certificates(certificate)[0]
     check_dates([leaf], now)
     if "ENCRYPTED" in key:
-        raise Unfit("comes with a key that has a password; give one without")
+        raise Unfit("comes with a key that has a password; use one without")
     try:
         private = load_pem_private_key(key.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

@@ -44,8 +44,7 @@ _WAYS = (
         IN_CLUSTER,
         "This cluster",
         "The service account of Gangline’s own pod.",
-        "Gangline uses the token that the cluster puts into its own pod, and follows when the"
-        " cluster replaces it.",
+        "Gangline uses the token that is mounted in its own pod, and follows when it is replaced.",
     ),
 )
 
@@ -55,11 +54,11 @@ def check_prefix(prefix: str) -> str:
     if not _PREFIX.fullmatch(prefix):
         raise PydanticCustomError(
             "prefix",
-            "Use 1 to 20 small letters, digits and hyphens, beginning with a letter",
+            "Use 1 to 20 lowercase letters, digits and hyphens, starting with a letter",
         )
     if prefix == "kube" or prefix.startswith("kube-"):
         raise PydanticCustomError(
-            "reserved", "Namespaces that begin with kube- are Kubernetes’ own: choose another"
+            "reserved", "Namespaces that start with kube- are Kubernetes’ own: choose another"
         )
     return prefix
 
@@ -67,7 +66,7 @@ def check_prefix(prefix: str) -> str:
 def _gpu(resource: str) -> str:
     if resource and not _RESOURCE.fullmatch(resource):
         raise PydanticCustomError(
-            "gpu", "Give a resource that counts GPUs, such as amd.com/gpu, or leave it empty"
+            "gpu", "Enter a resource that counts GPUs, such as amd.com/gpu, or leave it empty"
         )
     return resource
 
@@ -75,14 +74,14 @@ def _gpu(resource: str) -> str:
 def _domain(name: str) -> str:
     if name and not _DOMAIN.fullmatch(name):
         raise PydanticCustomError(
-            "domain", "Give a domain in small letters, such as tools.lab.example"
+            "domain", "Enter a domain in lowercase, such as tools.lab.example"
         )
     return name
 
 
 def _object(name: str) -> str:
     if name and not re.fullmatch(_LABEL, name):
-        raise PydanticCustomError("name", "Use small letters, digits and hyphens")
+        raise PydanticCustomError("name", "Use lowercase letters, digits and hyphens")
     return name
 
 
@@ -102,13 +101,13 @@ class KubernetesConnection(Settings):
         "",
         max_length=63,
         title="Scheduler",
-        description="Starts all pods of a workload at once.",
+        description="Starts all pods of a workload together.",
         json_schema_extra={"changed": "Existing workloads keep theirs."},
     )
     namespace_prefix: Annotated[str, AfterValidator(check_prefix)] = Field(
         PREFIX,
         title="Namespace prefix",
-        description="With gangline, project vision works in gangline-vision.",
+        description="With gangline, project vision uses the namespace gangline-vision.",
         json_schema_extra={
             "mono": True,
             "changed": "Existing workloads stay where they are; new ones use the new namespace.",
@@ -148,7 +147,7 @@ class KubernetesConnection(Settings):
     tools_plain: bool = Field(
         False,
         title="Tools without TLS",
-        description="For trying things out: what people type and see can be read on the way.",
+        description="For testing only: traffic can be read in transit.",
         json_schema_extra={"section": "Tools"},
     )
 
@@ -166,7 +165,7 @@ class KubernetesCredential(Settings):
     context: str = Field(
         "",
         title="Context",
-        description="Which one of the file. Empty: its current one.",
+        description="Which context of the file. Empty: the current one.",
         json_schema_extra={"part": KUBECONFIG, "mono": True},
     )
     server: str = Field(
@@ -185,7 +184,7 @@ class KubernetesCredential(Settings):
     token: str = Field(
         "",
         title="Token",
-        description="Of a service account. It is stored sealed and never shown again.",
+        description="Of a service account. It is stored encrypted and never shown again.",
         json_schema_extra={"part": TOKEN, "secret": True, "mono": True},
     )
 
@@ -217,7 +216,7 @@ def admit(
         return _token(given, reach, now)
     access = in_cluster() if given.way == IN_CLUSTER else None
     if access is None:
-        return Admission(problems=(_problem("way", "Choose one of the ways that are shown."),))
+        return Admission(problems=(_problem("way", "Choose one of the options."),))
     return _vetted(access, access.server, "way", (), reach)
 
 

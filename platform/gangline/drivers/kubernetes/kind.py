@@ -73,7 +73,8 @@ class Kubernetes(ClusterKind):
     credential = KubernetesCredential
     address_word = "API server"
     no_files = (
-        "On Kubernetes, what programs write outside of volumes goes with their pods. Write results"
+        "On Kubernetes, what programs write outside of volumes is lost with their pods. Write "
+        "results"
         " to a volume, or open a terminal while the pod runs."
     )
     native_word = "Kubernetes manifest"
@@ -192,7 +193,7 @@ class Kubernetes(ClusterKind):
         listed = facts.detail.get("schedulers")
         there = {str(one["name"]) for one in listed or ()}
         now = f"Now {schedulers.ADAPTERS[schedulers.best(there)].title}." if there else ""
-        found = [Option("", "The best that the cluster has", now)]
+        found = [Option("", "The best one available", now)]
         for key, one in schedulers.ADAPTERS.items():
             title = f"{one.title[:1].upper()}{one.title[1:]}" if " " in one.title else one.title
             note = "" if one.is_proven else "experimental"

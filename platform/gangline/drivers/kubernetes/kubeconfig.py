@@ -31,7 +31,7 @@ kubectl apply -f role.yaml
 kubectl -n gangline create token \\
   gangline --duration=8760h"""
 """What to run where the cluster is known, for a token that Gangline may keep."""
-_ACCOUNT = "Make a service account for Gangline and give its token instead."
+_ACCOUNT = "Create a service account for Gangline and use its token instead."
 
 _TOP = {"apiVersion", "kind", "clusters", "users", "contexts", "current-context", "preferences"}
 _CLUSTER = {
@@ -45,15 +45,15 @@ _USER = {"token", "client-certificate-data", "client-key-data"}
 _CONTEXT = {"cluster", "user", "namespace"}
 _FILES = {"certificate-authority", "client-certificate", "client-key", "tokenFile"}
 _REFUSED: Mapping[str, tuple[str, str]] = {
-    "auth-provider": ("names a log-in plug-in, which would run programs", _ACCOUNT),
-    "username": ("is a password log-in, which Kubernetes itself gave up", _ACCOUNT),
-    "password": ("is a password log-in, which Kubernetes itself gave up", _ACCOUNT),
+    "auth-provider": ("names a login plug-in, which would run programs", _ACCOUNT),
+    "username": ("is a password login, which Kubernetes no longer supports", _ACCOUNT),
+    "password": ("is a password login, which Kubernetes no longer supports", _ACCOUNT),
     "proxy-url": (
         "sends every request through a proxy, which would see them all",
         "Remove it; Gangline connects to the API server itself.",
     ),
     "extensions": (
-        "is private to another program, so nobody knows what it asks for",
+        "is private to another program, so its effect is unknown",
         "Remove it: kubectl config view --flatten --minify, without its extensions.",
     ),
 }
@@ -107,8 +107,8 @@ def parse(text: str | bytes, *, context: str = "", now: datetime) -> Parsed:
 
 def too_long(size: int) -> Refusal:
     """For a file of so many bytes, without a look into it."""
-    says = f"The file has {-(-size // 1024)} KiB; a kubeconfig has at most {LONGEST // 1024}"
-    return Refusal("", says, "Cut it down: kubectl config view --raw --flatten --minify.")
+    says = f"The file has {-(-size // 1024)} KiB; the limit is {LONGEST // 1024}"
+    return Refusal("", says, "Shrink it: kubectl config view --raw --flatten --minify.")
 
 
 def check_server(server: str) -> Iterator[str]:
@@ -185,22 +185,22 @@ class _Found:
             if key == "exec":
                 self.refuse(at, f"runs a program{_program(value)} to log in", _ACCOUNT)
             elif key in _FILES:
-                says = "names a file, which lies on another machine"
+                says = "names a file, which is on another machine"
                 inside = "Write its content into the file: kubectl config view --flatten --minify."
                 self.refuse(at, says, _ACCOUNT if key == "tokenFile" else inside)
             elif key in _REFUSED:
                 self.refuse(at, *_REFUSED[key])
             elif _IMPERSONATING.fullmatch(key):
-                self.refuse(at, "acts as somebody else", _ACCOUNT)
+                self.refuse(at, "impersonates someone else", _ACCOUNT)
             else:
-                self.refuse(at, "is no field that Gangline knows", "Remove it.")
+                self.refuse(at, "is not a field that Gangline supports", "Remove it.")
 
     def _flag(self, cluster: Mapping[str, Any], where: str) -> None:
         if cluster.get("insecure-skip-tls-verify") not in (None, False):
             self.refuse(
                 f"{where}.insecure-skip-tls-verify",
-                "would let anybody on the way read the credential",
-                "Remove it and give certificate-authority-data.",
+                "would let anyone in between read the credential",
+                "Remove it and add certificate-authority-data.",
             )
 
     def _server(self, cluster: Mapping[str, Any], where: str) -> str:
@@ -232,19 +232,19 @@ class _Found:
         key = self._pem(user, "client-key-data", where)
         has_pair = bool(user.get("client-certificate-data") or user.get("client-key-data"))
         if token and has_pair:
-            self.refuse(where, "holds a token and a certificate", "Leave one of the two.")
+            self.refuse(where, "contains a token and a certificate", "Remove one of the two.")
         elif token:
             self._judge(f"{where}.token", identities.check_token, token, now)
         elif has_pair and not (certificate and key):
             if not user.get("client-key-data"):
-                self.refuse(f"{where}.client-key-data", "is missing beside the certificate")
+                self.refuse(f"{where}.client-key-data", "is required with the certificate")
             if not user.get("client-certificate-data"):
-                self.refuse(f"{where}.client-certificate-data", "is missing beside the key")
+                self.refuse(f"{where}.client-certificate-data", "is required with the key")
         elif has_pair:
             at = f"{where}.client-certificate-data"
             self._judge(at, identities.check_pair, certificate, key, now)
         elif not set(user) - _USER:
-            self.refuse(where, "holds neither a token nor a certificate", _ACCOUNT)
+            self.refuse(where, "contains neither a token nor a certificate", _ACCOUNT)
         return {"token": token, "client_certificate": certificate, "client_key": key}
 
     def _judge(self, where: str, check: Any, *values: Any) -> None:
@@ -264,7 +264,7 @@ class _Found:
     def _text(self, entry: Mapping[str, Any], key: str, where: str) -> str | None:
         value = entry.get(key)
         if value is not None and not isinstance(value, str):
-            self.refuse(f"{where}.{key}", "must be a text", "Write it in quotes.")
+            self.refuse(f"{where}.{key}", "must be text", "Write it in quotes.")
             return None
         return value or None
 
@@ -280,7 +280,7 @@ def _top(data: Mapping[str, Any]) -> Iterator[Refusal]:
             yield Refusal(key, *_REFUSED[key])
         elif key not in _TOP:
             yield Refusal(
-                key if _PLAIN.fullmatch(key) else "", "is no field of a kubeconfig", "Remove it."
+                key if _PLAIN.fullmatch(key) else "", "is not a field of a kubeconfig", "Remove it."
             )
     preferences = data.get("preferences")
     if isinstance(preferences, dict) and preferences.get("extensions"):
@@ -299,14 +299,14 @@ def _entries(
         name = item.get("name") if isinstance(item, dict) else None
         entry = item.get(key[:-1]) if isinstance(item, dict) else None
         if not isinstance(name, str) or not isinstance(entry, dict):
-            says = f"must have a name (a text) and {key[:-1]} (an object)"
+            says = f"must have a name (text) and {key[:-1]} (an object)"
             refusals.append(Refusal(f"{key}[{number}]", says))
         elif name in found:
-            refusals.append(Refusal(f"{key}[{number}].name", "is there twice"))
+            refusals.append(Refusal(f"{key}[{number}].name", "appears twice"))
         else:
             found[name] = (number, entry)
             refusals += [
-                Refusal(f"{key}[{number}].{more}", "is no field of a kubeconfig", "Remove it.")
+                Refusal(f"{key}[{number}].{more}", "is not a field of a kubeconfig", "Remove it.")
                 for more in item
                 if more not in ("name", key[:-1]) and _PLAIN.fullmatch(more)
             ]
@@ -352,8 +352,8 @@ def _unreadable(text: str | bytes, error: UnreadableYaml) -> Refusal:
         return too_long(size)
     if isinstance(error, NotAnObject):
         says = "This is not a kubeconfig: it has no apiVersion, clusters, users and contexts"
-        return Refusal("", says, "Give what kubectl config view --raw --flatten --minify prints.")
+        return Refusal("", says, "Use the output of kubectl config view --raw --flatten --minify.")
     said = _QUOTED.sub(lambda one: one[0] if _SIGN.fullmatch(one[0]) else "a value", error.message)
-    said = said.replace("duplicate key a value", "a key stands twice")
+    said = said.replace("duplicate key a value", "a key appears twice")
     instead = _QUOTED.sub(lambda one: one[0] if _SIGN.fullmatch(one[0]) else "it", error.suggestion)
     return Refusal(f"Line {error.line}:", said, instead)

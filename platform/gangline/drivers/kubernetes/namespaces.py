@@ -117,9 +117,9 @@ def foreign(answer: Answer, install: str) -> str:
     name, owner = meta.get("name", ""), (meta.get("labels") or {}).get(labels.INSTALL)
     if owner == install:
         return ""
-    made = "made by another Gangline" if owner else "not made by Gangline"
+    made = "created by another Gangline" if owner else "not created by Gangline"
     return (
-        f"The namespace {name} was {made}, so Gangline takes no rights there. To hand it over: "
+        f"The namespace {name} was {made}, so Gangline does not use it. To hand it over: "
         f"kubectl label --overwrite namespace {name} {labels.INSTALL}={install}"
     )
 
@@ -135,13 +135,15 @@ def _unless_changed(ask: Callable[[], Answer]) -> Answer:
 
 
 def _not_known(name: str) -> Busy:
-    return Busy(LATER, f"The cluster does not know of Gangline's right in namespace {name} yet.")
+    return Busy(
+        LATER, f"The cluster has not yet applied Gangline's permission in namespace {name} yet."
+    )
 
 
 def _said(answer: Answer, name: str) -> Result:
     """What a refusal means; what somebody else changes at the same moment is tried again later."""
     if answer.status == 409:
-        return Busy(LATER, f"Somebody else is just changing the namespace {name}.")
+        return Busy(LATER, f"Another client is changing the namespace {name}.")
     return errors.result(answer)
 
 

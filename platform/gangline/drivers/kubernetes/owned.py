@@ -32,14 +32,14 @@ class Owned:
         """By its uid, after a look whether it is still ours."""
         kind = next((k for k in KINDS.values() if k.resource.kind == owned.kind), None)
         if kind is None:
-            return Refused(f"Gangline knows no objects of kind {owned.kind}.")
+            return Refused(f"Gangline does not support objects of kind {owned.kind}.")
         ref = owned.ref
         raw = self.objects.raw_job(kind, ref.namespace, ref.name)
         job = None if raw is None else jobs.read(raw, kind)
         if job is None or job.uid != ref.ext_uid:
             return Done()
         if job.install != ref.install:
-            return Refused("It does not bear the label of this installation any more.")
+            return Refused("It no longer has the label of this installation.")
         if job.is_deleting:
             return NotYet()
         answer = self.client.delete(kind.resource, job.namespace, job.name, uid=job.uid)

@@ -145,7 +145,7 @@ PROJECT: tuple[Rule, ...] = (
         ("get", "create", "patch", "delete"),
         "Credentials that workloads of the project use; others are neither listed nor read",
     ),
-    Rule("", ("configmaps",), ("get",), "Whether the ConfigMap of a data source is there"),
+    Rule("", ("configmaps",), ("get",), "Whether the ConfigMap of a data source exists"),
     Rule("", ("services",), GROUPS, "The ports of tools, and what the cluster gave them"),
     Rule("networking.k8s.io", ("ingresses",), ("get", "create"), "The addresses of tools"),
     _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
@@ -210,7 +210,7 @@ class Verdict:
     excess: tuple[str, ...] = ()
     asked: int = 0
     role_missing: bool = False
-    """The ClusterRole ``gangline-project`` is not there, or cannot be read."""
+    """The ClusterRole ``gangline-project`` does not exist or cannot be read."""
 
 
 Ask = Callable[[Sequence[Question]], Sequence[bool]]

@@ -114,9 +114,7 @@ SHARE_FIELDS = frozenset(
 
 def whole_only(title: str) -> dict[str, str]:
     """The reason for each of the fields under a scheduler that gives out whole GPUs."""
-    return dict.fromkeys(
-        SHARE_FIELDS, f"{title} gives out whole GPUs; KAI Scheduler can share them."
-    )
+    return dict.fromkeys(SHARE_FIELDS, f"{title} assigns whole GPUs; KAI Scheduler can share them.")
 
 
 def by_priority_only(title: str) -> dict[str, str]:

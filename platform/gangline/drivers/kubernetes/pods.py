@@ -36,7 +36,7 @@ _SIGNALS = {
     9: "SIGKILL, killed",
     11: "SIGSEGV, segmentation fault",
     13: "SIGPIPE, wrote to a closed pipe",
-    15: "SIGTERM, asked to end",
+    15: "SIGTERM, terminated",
 }
 _WAITING = (
     ("CreateContainerConfigError", "The configuration cannot be used"),
@@ -117,7 +117,7 @@ class Pod:
     deleting_at: datetime | None
     """When it is to be gone, grace included; None: nobody deletes it."""
     disrupted: bool
-    """Moved away by the cluster: eviction, preemption, a node drained or lost."""
+    """Evicted by the cluster: eviction, preemption, a node drained or lost."""
     disrupted_at: datetime | None
     """When the cluster decided so; None also where nobody wrote it down."""
     restarts: int
@@ -243,7 +243,7 @@ def ended_in_words(pod: Pod) -> str:
         return "Killed because it used more memory than its limit."
     if pod.disrupted or pod.ended_why in ("Evicted", "NodeLost", "Shutdown", "Terminated"):
         told = f": {pod.message.strip().rstrip('.')}" if pod.message else ""
-        return f"Moved away by the cluster{told}."
+        return f"Evicted by the cluster{told}."
     code = pod.exit_code
     if code is None:
         told = pod.message or pod.ended_why
@@ -326,7 +326,7 @@ def _unscheduled(condition: Mapping[str, Any]) -> str:
     if condition.get("status") != "False":
         return ""
     if condition.get("reason") == GATED:
-        return "The cluster's queue has not let it go yet."
+        return "The cluster's queue has not admitted it yet."
     why = verdict(" ".join(str(condition.get("message", "")).split()))
     return f"{why[:1].upper()}{why[1:]}."[:_LONGEST] if why else ""
 

@@ -21,7 +21,7 @@ NUMBER = 2
 MOST_WORDS = 4096
 FORGOTTEN = 10.0
 """Seconds in which a client that sends no more gets the rest; after a longer silence it is over."""
-NOT_CONNECTED = "The cluster says of the port: {}."
+NOT_CONNECTED = "The cluster reported for the port: {}."
 
 
 class KubernetesConnection(Talk):

@@ -82,7 +82,7 @@ def probe(
         pass
     except Exception:
         log.exception("the check of %s broke", client.access.server)
-        look.tell(Step("The check itself", State.FAILED, "It broke; the log says where."))
+        look.tell(Step("Connection check", State.FAILED, "Internal error. See the server log."))
     return look.health()
 
 
@@ -157,7 +157,7 @@ class _Look:
         failed = [step for step in self.steps if step.state == State.FAILED]
         names = {step.name for step in self.steps}
         if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
-            why = failed[0].sentence if failed else "The check did not end."
+            why = failed[0].sentence if failed else "The check did not finish."
             return Health(False, why, is_login_refused=self.is_login_refused)
         facts = None
         if self.is_complete:
@@ -306,7 +306,7 @@ class _Look:
             path = ACCESS_REVIEWS.path()
             answer = _request(self.client, self.until, "POST", path, review)
             if answer.status != 201:
-                raise _Denied("The cluster does not say what Gangline may do.", answer)
+                raise _Denied("The cluster did not report Gangline's permissions.", answer)
             return answer.body["status"].get("allowed") is True
 
         with ThreadPoolExecutor(AT_ONCE) as crowd:
@@ -346,7 +346,7 @@ def _listed(client: Client, resource: Resource, until: float) -> list[Mapping[st
     while True:
         answer = _request(client, until, "GET", resource.path(), query=query)
         if not answer.ok:
-            may_not = f"Gangline may not list {resource.plural}."
+            may_not = f"Gangline does not have permission to list {resource.plural}."
             says = f"The cluster answered {answer.status} for {resource.plural}."
             raise _Denied(may_not if answer.status == 403 else says, answer)
         found += paging.items(answer)
@@ -362,7 +362,7 @@ def _of_rights(verdict: permissions.Verdict) -> Step:
         words = "; ".join(permissions.in_words(rule) for rule in missing[:4])
         more = f"; and {len(missing) - 4} more" if len(missing) > 4 else ""
         role = (
-            f" The ClusterRole {permissions.PROJECT_ROLE} is not there, or cannot be read."
+            f" The ClusterRole {permissions.PROJECT_ROLE} does not exist or cannot be read."
             if verdict.role_missing
             else ""
         )
@@ -377,8 +377,9 @@ def _of_rights(verdict: permissions.Verdict) -> Step:
         return Step(
             StepName.PERMISSIONS,
             State.WARNING,
-            f"Gangline has every right it needs, and more: {', '.join(verdict.excess)}.",
-            "Use the account of deploy/kubernetes/role.yaml, which may do no more than it must.",
+            f"Gangline has all the permissions it needs, and more: {', '.join(verdict.excess)}.",
+            "Use the account of deploy/kubernetes/role.yaml, which has only the permissions it "
+            "needs.",
         )
-    says = f"Gangline has every right it needs; {verdict.asked} were asked for."
+    says = f"Gangline has all the permissions it needs; {verdict.asked} were checked."
     return Step(StepName.PERMISSIONS, State.OK, says)

@@ -67,7 +67,7 @@ def problems(
     if adapter is None or adapter.queues is None or MANAGED.fullmatch(submission.queue):
         return
     if why := problem(facts, scheduler, submission.queue, namespace):
-        accepted = "a project whose queue is there; an administrator can name another one for it"
+        accepted = "a project whose queue exists; an administrator can name another one for it"
         yield Problem.of(
             Role.WORKLOAD, "projectId", "cluster:queue", why=why, value=submission.queue or None,
             accepted=accepted, label="Project",

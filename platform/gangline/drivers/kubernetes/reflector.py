@@ -116,7 +116,7 @@ class Reflector:
                 if self._stop.is_set():
                     return  # what it read was cut in the middle
                 log.exception("following %s broke off", self.resource.plural)
-                self._lost("What the cluster told could not be understood.")
+                self._lost("The answer of the cluster could not be read.")
 
     def _step(self) -> None:
         if not self._version or time.monotonic() >= self._list_due:
@@ -134,9 +134,9 @@ class Reflector:
         is_first = self._losses == 1
         pause = random.uniform(0.0 if is_first else 0.5 * longest, longest)  # noqa: S311  no secret
         if not trouble and self._losses >= LOSSES_TOLD:
-            trouble = f"The watch of {self.resource.plural} breaks off again and again."
+            trouble = f"The watch of {self.resource.plural} keeps failing."
         if trouble:
-            trouble = f"{trouble} What is there is read anew in {pause:.0f} s."
+            trouble = f"{trouble} It is listed again in {pause:.0f} s."
             self.sink.trouble(self.resource, trouble, self.namespace)
         self._stop.wait(pause)
 
@@ -261,4 +261,4 @@ def _events(pieces: Iterator[bytes]) -> Iterator[Raw]:
             if line.strip():
                 yield json.loads(line)
         if len(cutter.rest) > MOST_OF_A_CHANGE:
-            raise _ListAgain("The cluster tells of one change without an end.")
+            raise _ListAgain("The cluster sends an endless event.")

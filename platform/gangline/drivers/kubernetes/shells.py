@@ -33,9 +33,9 @@ from .wording import cleaned
 
 T = TypeVar("T")
 NO_SHELL = "There is no /bin/sh in the pod's image, which is needed to enter it."
-BROKEN = "The connection to the cluster broke."
-NOT_RUN = "The cluster says of the command: {}."
-NOT_RUNNING = "The pod does not run yet."
+BROKEN = "The connection to the cluster was lost."
+NOT_RUN = "The cluster reported for the command: {}."
+NOT_RUNNING = "The pod is not running yet."
 SETTLE_SECONDS = 3.0
 """In which an end of the pod, that took the command along, is known."""
 TAKEN_ALONG = frozenset({129, 137, 143})

@@ -29,7 +29,7 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
             yield from _place(told, submission.framework, spec)
             name = volumes.claim_name(submission, volume)
             if seen.setdefault(name, volumes.definition(volume)) != volumes.definition(volume):
-                message = "stands for another claim already, which is described differently"
+                message = "is already used for another claim with a different description"
                 yield told.problem("claimName", "unique", message, "another name, or none")
 
 
@@ -53,8 +53,8 @@ def advise(submission: Submission, facts: Facts) -> Iterator[Advice]:
                 yield Advice(role, path, sentence)
             if not volumes.storage_class(volume) and _has_no_default(facts):
                 sentence = (
-                    f"Volume {name}: the cluster has no default storage class, so it waits until "
-                    "somebody makes a fitting volume by hand."
+                    f"Volume {name}: the cluster has no default storage class, so it waits until a "
+                    f"matching volume is created by hand."
                 )
                 yield Advice(role, path, sentence)
 

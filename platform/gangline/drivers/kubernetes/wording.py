@@ -17,7 +17,7 @@ _STACK = re.compile(
 def cleaned(text: str) -> str:
     """One line without stack traces, addresses inside of the cluster and what a terminal obeys."""
     text = _STACK.sub("", sentences.one_line(text))
-    text = _INTERNAL.sub("an address inside of the cluster", text)
+    text = _INTERNAL.sub("an address inside the cluster", text)
     text = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
     text = text.strip()
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -28,7 +28,7 @@ def main(service: str, bucket: str, folder: str) -> int:
             name = found.object_name or ""
             target = (into / name).resolve()
             if not target.is_relative_to(into) or target == into:
-                sys.stderr.write(f"{name!r} is no path in the bucket.\n")
+                sys.stderr.write(f"{name!r} is not a path in the bucket.\n")
                 return 1
             if name.endswith("/"):
                 target.mkdir(parents=True, exist_ok=True)

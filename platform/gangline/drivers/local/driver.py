@@ -488,6 +488,6 @@ def _answer(act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
     except files.UnusablePlan as problem:
         return Refused(str(problem))
     except BlockingIOError:
-        return Busy(retry_after=5.0, reason="This machine cannot start more processes just now.")
+        return Busy(retry_after=5.0, reason="This machine cannot start more processes right now.")
     except OSError as problem:
         return Unknown(f"The data folder could not be written: {problem.strerror or problem}.")

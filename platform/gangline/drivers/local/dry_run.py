@@ -27,7 +27,7 @@ def dry_run(
     doubts = []
     runs = next(p for p in (data_dir / "runs", data_dir, *data_dir.parents) if p.exists())
     if not os.access(runs, os.W_OK | os.X_OK):
-        doubts.append(f"The folder {runs} cannot be written to just now.")
+        doubts.append(f"The folder {runs} cannot be written to right now.")
     problems = tuple(_problems(native, data_dir, runtimes))
     return DryRunResult(problems, () if problems or doubts else ASKED, tuple(doubts))
 

@@ -17,11 +17,11 @@ from .sandbox import PRIVATE
 _TOOLS = (
     "Programs of the workload that people open in a browser. The command starts them on 127.0.0.1"
     " and the port that Gangline gives, such as $(GANGLINE_TOOL_PORT_TENSORBOARD) for tensorboard."
-    " Anyone with a login on this machine can reach that port past the list."
+    " Anyone with a login on this machine can reach that port regardless of the list."
 )
 FOLDER = Fit(
     closed=frozenset({CLASS, VOLUME_MODE, PARAMETERS}),
-    hints={SIZE: "Volumes of this machine are folders: nothing keeps them to a size."},
+    hints={SIZE: "Volumes of this machine are folders: their size is not limited."},
 )
 """A volume, as far as this machine has what there is to say of one."""
 OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."

@@ -37,8 +37,8 @@ class Local(ClusterKind):
     native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)
     good_to_know = (
-        "Workloads run here as the user that runs Gangline. Whole gangs start or wait; they go on"
-        " when the dashboard restarts, and end with the machine."
+        "Workloads run here as the user that runs Gangline. A gang starts as a whole or waits; it "
+        "keeps running when the dashboard restarts, and ends with the machine."
     )
 
     def phrase(self, name: str) -> str:
@@ -110,12 +110,12 @@ def _steps(health: Health, room: Capacity) -> Iterator[Step]:
     if usable:
         yield Step(RUNTIMES, State.OK, f"Found: {', '.join(usable)}.")
     else:
-        yield Step(RUNTIMES, State.WARNING, "None was found.", str(detail.get("moreRuntimes", "")))
+        yield Step(RUNTIMES, State.WARNING, "None found.", str(detail.get("moreRuntimes", "")))
     if detail["sandbox"]:
         yield Step(ISOLATION, State.OK, "bubblewrap hides Gangline's own data from workloads.")
     else:
         says = "bubblewrap is not in use: workloads can read Gangline's own data."
-        yield Step(ISOLATION, State.WARNING, says, "gangline-manage doctor says why.")
+        yield Step(ISOLATION, State.WARNING, says, "Run gangline-manage doctor to see why.")
 
 
 LOCAL = Local()

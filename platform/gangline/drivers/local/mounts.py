@@ -264,7 +264,7 @@ class Replica:
             except ValueError:
                 folder = self.places.data_dir / "volumes" / "none"
             if not folder.is_dir():
-                raise CannotMount(f"The claim {item['claimName']} is not there.", self.role)
+                raise CannotMount(f"The claim {item['claimName']} does not exist.", self.role)
             return folder
         if item.get("ephemeral"):
             return self.folder.path / "volumes" / str(item["name"])

@@ -230,7 +230,7 @@ def _ending_reason(end: Mapping[str, Any] | None, size: int) -> str:
         reason, replica = str(end["reason"]), str(end["replica"])
         return f"{replica}: {reason}" if replica and size > 1 else reason
     if end["cause"] == gang_end.SIGNAL:
-        return "Ended because the machine is shutting down or somebody ended the supervisor."
+        return "Ended because the machine is shutting down or the supervisor was ended."
     return ""  # on request: whoever asked for it knows
 
 

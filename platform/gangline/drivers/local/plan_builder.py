@@ -103,12 +103,12 @@ def lacking(plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -
     """Why a variable of ``plan`` cannot be filled in from a credential; else empty."""
     for _, name, credential, key in _late(plan):
         if credential not in secrets:
-            return f"The credential {credential}, for the variable {name}, is not there."
+            return f"The credential {credential}, for the variable {name}, does not exist."
         if key not in secrets[credential]:
             return f"The credential {credential} has no {key}, for the variable {name}."
     for _, one in _files(plan):
         if one["credential"] not in secrets:
-            return f"The credential {one['credential']}, for {one['target']}, is not there."
+            return f"The credential {one['credential']}, for {one['target']}, does not exist."
     return ""
 
 
@@ -226,7 +226,7 @@ class _Gang:
         except launches.NoCommand as problem:
             raise CannotPlan(str(problem)) from problem
         if any("\0" in text for text in (*argv, *environment, *environment.values())):
-            raise CannotPlan("A command or variable holds a NUL character.")
+            raise CannotPlan("A command or variable contains a NUL character.")
         places = self.site.places
         found = self._mounts(slot, role)
         chosen = self._working_directory(slot.role, role, found)

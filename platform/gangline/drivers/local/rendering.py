@@ -77,10 +77,10 @@ ADMISSION = frozenset({"priorityClass", "preemptibility"})
 MAPPED = paths(ROLE) | paths(GANG) | SHAPE | LATE.keys() | ADMISSION
 UNSUPPORTED: Mapping[str, str] = {
     "compute.largeShmRequest": "Shared memory may take half of this machine’s memory anyway.",
-    "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
+    "compute.extendedResources": "This machine assigns CPUs, memory and GPUs only.",
     "nodePools": "This machine is the only node.",
-    "minReplicas": "A workload of this machine has all of its workers from beginning to end.",
-    "maxReplicas": "A workload of this machine has all of its workers from beginning to end.",
+    "minReplicas": "On this machine a workload has all of its workers from start to end.",
+    "maxReplicas": "On this machine a workload has all of its workers from start to end.",
     "cleanPodPolicy": "Processes of this machine leave nothing behind but their logs.",
     "slotsPerWorker": "Each worker of this machine is one rank.",
     "sshAuthMountPath": "Ranks of this machine need no SSH.",
@@ -91,10 +91,10 @@ UNSUPPORTED: Mapping[str, str] = {
     "podAffinity.type": "This machine is the only node.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",
-    "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
-    "storage.nfs": "This machine mounts no file servers; its own folders are host paths.",
+    "environmentVariables.podFieldRef": "Processes of this machine do not run in pods.",
+    "storage.nfs": "This machine does not mount file servers; use host paths for its own folders.",
     "storage.configMapVolume": "This machine has no ConfigMaps.",
-    "ports": "Nothing opens ports of this machine: its tools are reached through Gangline.",
+    "ports": "This machine does not expose ports: its tools are reached through Gangline.",
     "restartPolicy": "A process that ends is not started again; a retry starts all of them.",
     "stdin": "Processes of this machine read no input.",
     "tty": "Processes of this machine have no terminal.",
@@ -110,8 +110,8 @@ UNSUPPORTED: Mapping[str, str] = {
         (path for path in catalogue(WorkerSpec) if path.startswith("slurm.")),
         "This machine runs no Slurm.",
     ),
-    "imagePullSecrets": "A runtime of this machine is there already: nothing is pulled.",
-    "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
+    "imagePullSecrets": "Runtimes are already on this machine: nothing is pulled.",
+    "imagePullPolicy": "Runtimes are already on this machine: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""
 

@@ -63,7 +63,7 @@ def _missing(word: str, folder: str | None, places: Places, *, is_program: bool)
         found = _file(word, folder, places)
         if found is None:
             return (
-                f"{word} is not there: without a working directory, a replica starts in an empty "
+                f"{word} does not exist: without a working directory, a replica starts in an empty "
                 f"folder beside {EXAMPLES}. Set the working directory, or give the whole path."
             )
         if _is_hidden(found, places):

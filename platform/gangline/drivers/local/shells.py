@@ -14,8 +14,8 @@ from .run_folder import RunFolder
 from .shim import visitors, words
 
 TOO_OLD = (
-    "It was started by an earlier version of Gangline, which nobody can enter."
-    " Stop it and start it again."
+    "It was started by an earlier version of Gangline and cannot be entered. Stop it and run it "
+    "again."
 )
 ANSWER_SECONDS = 2 * visitors.PATIENCE
 
@@ -55,7 +55,7 @@ def _why(problem: OSError) -> Refused | Unknown:
     if isinstance(problem, TimeoutError):
         return Unknown("The pod did not answer in time.")
     said = str(problem) if isinstance(problem, _Said) else ""
-    return Refused(said or "The pod does not let anybody in just now.")
+    return Refused(said or "The pod does not accept terminals right now.")
 
 
 def _ask(line: socket.socket, request: ShellRequest, fds: list[int]) -> None:

@@ -66,7 +66,7 @@ class LocalCommands:
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         except OSError as problem:
-            raise NoAnswer(f"No program can be started here: {problem.strerror}.") from problem
+            raise NoAnswer(f"Programs cannot be started here: {problem.strerror}.") from problem
         try:
             out, err = process.communicate(whole(program), timeout=seconds)
         except subprocess.TimeoutExpired as late:
@@ -82,7 +82,7 @@ class LocalCommands:
         try:
             return of_this_machine(["/bin/sh", "-c", program], environment, visit)
         except OSError as problem:
-            raise NoAnswer(f"No program can be started here: {problem.strerror}.") from problem
+            raise NoAnswer(f"Programs cannot be started here: {problem.strerror}.") from problem
 
     def close(self) -> None:
         """Nothing is kept open."""

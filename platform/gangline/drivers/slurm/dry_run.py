@@ -56,5 +56,5 @@ def dry_run(programs: Programs, ref: AttemptRef) -> DryRunResult:
     if answer.code == 0:
         return DryRunResult(asked=ASKED)
     if answer.code in (65, 73, 74) or any(words in answer.out for words in _DOUBT):
-        return DryRunResult(doubts=(f"Slurm could not be asked: {answer.words or answer.code}.",))
+        return DryRunResult(doubts=(f"Slurm could not be reached: {answer.words or answer.code}.",))
     return DryRunResult((Problem.of(Role.WORKLOAD, "", "cluster:slurm", said=said),))

@@ -29,8 +29,8 @@ _DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes we
 """What sbatch says when the controller may have taken the job all the same, or was not reached."""
 _FULL = ("No space left on device", "Disk quota exceeded")
 FULL = (
-    "The file system of the run folders is full, or the account's quota on it is: nothing was"
-    " submitted. It goes on once there is room."
+    "The file system of the run folders is full, or the account's quota on it is: nothing was "
+    "submitted. It continues once there is room."
 )
 PAUSE = 30.0
 FORGET_AFTER = 10
@@ -107,9 +107,9 @@ class Effects:
             case "missing":
                 return missing(rest, native)
             case "refused" if _BUSY in said:
-                return Busy(PAUSE, "Slurm takes no jobs just now")
+                return Busy(PAUSE, "Slurm does not accept jobs right now")
             case "refused" if any(words in said for words in _DOUBT):
-                return Unknown(f"Slurm did not say whether it took the job: {said}.")
+                return Unknown(f"Slurm did not confirm the job: {said}.")
             case "refused":
                 return Refused(f"Slurm refused the job: {said}.")
         if any(words in answer.words for words in _FULL):

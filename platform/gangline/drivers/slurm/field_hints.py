@@ -100,4 +100,4 @@ def _limits(facts: Facts, defaults: Defaults) -> str:
         return ""
     standing = defaults.time or "as the partition has it"
     most = f" At most: {', '.join(said)}." if said else ""
-    return f"Slurm ends the job after it.{most} Empty: {standing}."
+    return f"Slurm ends the job after this time.{most} Empty: {standing}."

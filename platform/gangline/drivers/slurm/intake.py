@@ -28,14 +28,14 @@ def _folder(path: str) -> str:
     clean = path.rstrip("/")
     if not _PATH.fullmatch(clean) or ".." in clean.split("/"):
         raise PydanticCustomError(
-            "folder", "Give a path that begins with / or ~/, such as /shared/gangline"
+            "folder", "Enter a path that starts with / or ~/, such as /shared/gangline"
         )
     return clean
 
 
 def _optional(path: str) -> str:
     if path and (not path.startswith("/") or not _PATH.fullmatch(path)):
-        raise PydanticCustomError("path", "Give a path that begins with /, or leave it empty")
+        raise PydanticCustomError("path", "Enter a path that starts with /, or leave it empty")
     return path
 
 
@@ -47,13 +47,13 @@ def _token(word: str) -> str:
 
 def _time(limit: str) -> str:
     if limit and not _LIMIT.fullmatch(limit):
-        raise PydanticCustomError("time", "Give days-hours:minutes:seconds, such as 1-12:00:00")
+        raise PydanticCustomError("time", "Enter days-hours:minutes:seconds, such as 1-12:00:00")
     return limit
 
 
 def _modules(text: str) -> str:
     if any(map(module_problem, text.split())):
-        raise PydanticCustomError("modules", "Give names of modules with spaces between them")
+        raise PydanticCustomError("modules", "Enter names of modules with spaces between them")
     return text
 
 
@@ -95,7 +95,7 @@ class SlurmConnection(Settings):
     reservation: Annotated[str, AfterValidator(_token)] = Field(
         "",
         title="Reservation",
-        description="Every job runs in it. Empty: in none.",
+        description="Every job runs in it. Empty: none.",
         json_schema_extra=_EVERY_JOB,
     )
     time_limit: Annotated[str, AfterValidator(_time)] = Field(
@@ -116,7 +116,7 @@ class SlurmConnection(Settings):
 class SlurmCredential(Settings):
     """How Gangline reaches the login node."""
 
-    way: str = Field(SSH, title="Reach it by", max_length=40)
+    way: str = Field(SSH, title="Connect through", max_length=40)
     host: str = Field(
         "",
         title="Login node",
@@ -129,13 +129,13 @@ class SlurmCredential(Settings):
         "",
         title="User",
         max_length=64,
-        description="The account that submits all jobs. Give Gangline one of its own.",
+        description="The account that submits all jobs. Use one for Gangline alone.",
         json_schema_extra={"part": SSH, "mono": True, "needed": True},
     )
     key: str = Field(
         "",
         title="Private key",
-        description="Without a passphrase. It is stored sealed and never shown again. Empty:"
+        description="Without a passphrase. It is stored encrypted and never shown again. Empty:"
         " Gangline makes one, and the check shows the line for authorized_keys.",
         json_schema_extra={"part": SSH, "rows": 6, "secret": True},
     )
@@ -150,10 +150,10 @@ class SlurmCredential(Settings):
 
 
 def ways() -> tuple[Way, ...]:
-    says = "sbatch and its like, as the user that Gangline runs as."
+    says = "sbatch and related commands, run as the user of Gangline."
     note = (
-        "Jobs run as the same user as Gangline, and could read its data. Use it on a machine of"
-        " your own, or let Gangline run as a user that may do no more."
+        "Jobs run as the same user as Gangline, and could read its data. Use this on a machine of "
+        "your own, or run Gangline as a restricted user."
     )
     return (
         Way(SSH, "SSH", "A login node, with a key and its host key pinned."),

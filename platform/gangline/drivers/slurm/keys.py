@@ -18,7 +18,7 @@ def pair(text: str) -> tuple[str, str]:
     except (asyncssh.KeyImportError, asyncssh.KeyExportError) as error:
         # The library has one kind of error for both.
         is_locked = "passphrase" in str(error).lower()
-        says = "has a passphrase: give one without" if is_locked else "is no private key"
+        says = "has a passphrase: use one without" if is_locked else "is not a private key"
         raise Unfit(says) from error
     return private.decode(), public.decode().strip()
 
@@ -28,12 +28,12 @@ def host_key(text: str) -> str:
     words = text.split()
     at = next((n for n, word in enumerate(words) if word.startswith(("ssh-", "ecdsa-"))), None)
     if at is None or len(words) < at + 2:
-        raise Unfit("is no line with a host key")
+        raise Unfit("is not a line with a host key")
     line = " ".join(words[at : at + 2])
     try:
         asyncssh.import_public_key(line)
     except asyncssh.KeyImportError as error:
-        raise Unfit("is no line with a host key") from error
+        raise Unfit("is not a line with a host key") from error
     return line
 
 

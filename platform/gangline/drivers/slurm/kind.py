@@ -42,8 +42,8 @@ class Slurm(ClusterKind):
     check_names = probe.NAMES
     required = probe.REQUIRED
     good_to_know = (
-        "Jobs run as the account that submits them. Slurm decides when they start; they go on when"
-        " Gangline is away."
+        "Jobs run as the account that submits them. Slurm decides when they start; they keep "
+        "running while Gangline is down."
     )
 
     def open(
@@ -109,7 +109,7 @@ class Slurm(ClusterKind):
     def queue_problem(
         self, connection: SlurmConnection, facts: Facts, *, namespace: str, queue: str
     ) -> str:
-        return "Slurm has partitions in place of queues: use node pools."
+        return "Slurm has partitions instead of queues: use node pools."
 
     def facts(self, connection: SlurmConnection, facts: Facts) -> Sequence[FactGroup]:
         detail = facts.detail

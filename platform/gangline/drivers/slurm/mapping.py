@@ -76,21 +76,21 @@ NO_IMAGE = (
 )
 """Why a cluster without any of them takes no image."""
 _NO_CONTAINER = "Jobs of Slurm run as the account that submits them, whatever their container."
-_WHOLE = "Slurm gives out whole GPUs."
-_OWN_LIMIT = "Slurm holds a job to what it asks for."
-_PARTITIONS = "Slurm has partitions and features in place of labels and taints."
+_WHOLE = "Slurm assigns whole GPUs."
+_OWN_LIMIT = "Slurm limits a job to what it requests."
+_PARTITIONS = "Slurm has partitions and features instead of labels and taints."
 UNSUPPORTED: Mapping[str, str] = {
     "imagePullPolicy": "An image is fetched once, and kept beside the runs.",
     "imagePullSecrets": (
-        "The account that submits signs in to registries by its own files on the cluster."
+        "The account that submits signs in to registries with its own files on the cluster."
     ),
     "storage.configMapVolume": "Slurm has no ConfigMaps.",
     "environmentVariables.configMap": "Slurm has no ConfigMaps.",
-    "environmentVariables.podFieldRef": "Processes of Slurm run in no pod.",
+    "environmentVariables.podFieldRef": "Processes of Slurm do not run in pods.",
     "stdin": "Processes of a job read no input.",
     "tty": "Processes of a job have no terminal.",
-    "exposedUrls": "Slurm opens no ports to the outside. Use an SSH tunnel to the node.",
-    "ports": "Slurm opens no ports to the outside. Use an SSH tunnel to the node.",
+    "exposedUrls": "Slurm does not expose ports. Use an SSH tunnel to the node.",
+    "ports": "Slurm does not expose ports. Use an SSH tunnel to the node.",
     "restartPolicy": "A process that ends is not started again; a retry is a job of its own.",
     "compute.gpuRequestType": _WHOLE,
     "compute.gpuPortionRequest": _WHOLE,
@@ -100,15 +100,15 @@ UNSUPPORTED: Mapping[str, str] = {
     "compute.cpuCoreLimit": _OWN_LIMIT,
     "compute.cpuMemoryLimit": _OWN_LIMIT,
     "compute.largeShmRequest": "Shared memory is the node’s own.",
-    "compute.extendedResources": "Only CPUs, memory and GPUs are asked of Slurm.",
+    "compute.extendedResources": "Only CPUs, memory and GPUs are requested from Slurm.",
     "nodeAffinityRequired": _PARTITIONS,
     "podAffinity.key": _PARTITIONS,
     "podAffinity.type": _PARTITIONS,
     "tolerations": _PARTITIONS,
     "priorityClass": "Slurm decides by its own priorities.",
-    "preemptibility": "Slurm decides by its partitions which jobs give way.",
-    "minReplicas": "A job has all of its nodes from beginning to end.",
-    "maxReplicas": "A job has all of its nodes from beginning to end.",
+    "preemptibility": "Slurm decides by its partitions which jobs are preempted.",
+    "minReplicas": "A job has all of its nodes from start to end.",
+    "maxReplicas": "A job has all of its nodes from start to end.",
     "cleanPodPolicy": "A job leaves nothing behind but its logs.",
     "slotsPerWorker": "Each worker is one task of the job.",
     "sshAuthMountPath": "Slurm starts the ranks: no SSH is used.",

@@ -22,14 +22,14 @@ LOST_AFTER = 600.0
 """Seconds after which a job that Slurm no longer knows, and that left no record, counts as over."""
 _BEFORE: Mapping[int, str] = {
     texts.NO_MODULE: "A module could not be loaded",
-    texts.NOT_FETCHED: "What is fetched before the command starts could not be fetched",
+    texts.NOT_FETCHED: "Data could not be fetched before the command started",
     texts.NO_RUNTIME: "No program that runs images was found on the node",
     texts.NO_IMAGE: "The image could not be fetched",
 }
 _KILL = 9
 _CANCELS = (15, _KILL)
 NO_RECORD = "The job failed and left no record: its run folder may be full, or gone."
-REQUEUED = "The job was requeued on the cluster, which ended its try."
+REQUEUED = "The job was requeued on the cluster, which ended this attempt."
 STUBBORN = 20.0
 """Seconds beyond the grace period after which the whole job is cancelled."""
 

@@ -58,21 +58,21 @@ def _read(rows: list[str], install: str) -> Iterator[OthersJob]:
 def text(programs: Programs, number: str) -> str | Unknown:
     """Raises NoAnswer."""
     if not NUMBER.fullmatch(number):
-        return Unknown(f"“{number[:40]}” is no number of a job.")
+        return Unknown(f"“{number[:40]}” is not a job number.")
     program = (
         f"scontrol show job {quoted(number)} || exit 66\n"
         f"scontrol write batch_script {quoted(number)} - 2> /dev/null | head -c {LONGEST_SCRIPT}"
     )
     answer = programs.run(program)
     if answer.code == 66:
-        return Unknown(f"Slurm says: {answer.words}.")
+        return Unknown(f"Slurm reported: {answer.words}.")
     return answer.out
 
 
 def cancel(programs: Programs, install: str, number: str) -> Result:
     """Raises NoAnswer."""
     if not NUMBER.fullmatch(number):
-        return Refused(f"“{number[:40]}” is no number of a job.")
+        return Refused(f"“{number[:40]}” is not a job number.")
     one = quoted(number)
     program = (
         f'told=$(squeue -h -r -j {one} -o %k 2>&1) || {{ printf %s "$told" >&2; exit 66; }}\n'
@@ -81,7 +81,7 @@ def cancel(programs: Programs, install: str, number: str) -> Result:
     )
     answer = programs.run(program)
     if answer.code == 67:
-        return Refused("It belongs to a workload. Stop or delete that.")
+        return Refused("It belongs to a workload. Stop or delete the workload.")
     if answer.code or "error" in answer.err:
-        return Refused(f"Slurm says: {answer.words}.")
+        return Refused(f"Slurm reported: {answer.words}.")
     return Done()

@@ -29,7 +29,7 @@ NAMES = (
 )  # fmt: skip
 REQUIRED = frozenset({REACHABILITY, COMMANDS, CONTROLLER, FOLDER})
 NEEDED = ("sbatch", "squeue", "scontrol", "scancel", "sinfo", "srun", "bash", "base64", "stat")
-LET_IN = "To let Gangline in, add this line to ~/.ssh/authorized_keys of the account there:"
+LET_IN = "To give Gangline access, add this line to ~/.ssh/authorized_keys of the account:"
 ASSOCIATION = "account,partition,qos,grptres,maxjobs"
 NODES = "%N|%R|%T|%c|%m|%G|%f"
 MOST_MODULES = 500
@@ -132,7 +132,7 @@ class _Check:
     def _reach(self) -> None:
         answer = self._run(REACHABILITY, 'echo "$(id -un)@$(uname -n)"')
         if answer.code or "@" not in answer.out:
-            self.fail(REACHABILITY, f"The login node runs no programs: {answer.words}.")
+            self.fail(REACHABILITY, f"The login node does not run programs: {answer.words}.")
             raise _Stop
         self.detail["login"] = answer.out.strip()[:100]
         self.tell(State.OK, f"Programs run as {self.detail['login']}.")
@@ -196,7 +196,7 @@ class _Check:
         )
         answer = self._run(PARTITIONS, program)
         if answer.code:
-            self.fail(PARTITIONS, f"sinfo says: {answer.words[:300]}.")
+            self.fail(PARTITIONS, f"sinfo reported: {answer.words[:300]}.")
             return
         rows, kinds, reserved = f"{answer.out}\n\n\n\n".split("\n\n", 2)
         nodes = read_nodes(rows.splitlines())
@@ -222,7 +222,9 @@ class _Check:
         }
         if not usable:
             self.tell(
-                State.WARNING, f"None of {len(nodes)} nodes takes jobs.", "sinfo -R says why."
+                State.WARNING,
+                f"None of {len(nodes)} nodes accepts jobs.",
+                "Run sinfo -R to see why.",
             )
             return
         listed = ", ".join(f"{p} (default)" if p == default else p for p in names)
@@ -230,22 +232,22 @@ class _Check:
         types = f" ({', '.join(kinds)})" if kinds else ""
         self.tell(
             State.OK,
-            f"{listed}. {len(usable)} of {len(nodes)} nodes take jobs, with {gpus} GPUs{types}."
+            f"{listed}. {len(usable)} of {len(nodes)} nodes accept jobs, with {gpus} GPUs{types}."
             f"{_limits(kept)}",
         )
 
     def _accounting(self) -> None:
         self.step = ACCOUNTING
         if "none" in str(self.detail["accounting"]) or not self.detail["accounting"]:
-            says = "There is none: how a job ended is known from its own records alone."
-            fix = "With slurmdbd it is known too where a run folder was lost."
+            says = "None: how a job ended is known only from its own records."
+            fix = "With slurmdbd it is known even if a run folder is lost."
             self.tell(State.WARNING, says, fix)
             return
         program = f'sacctmgr -n -P show assoc user="$(id -un)" format={ASSOCIATION}'
         answer = self._run(ACCOUNTING, program)
         if answer.code:
-            fix = "See with sacctmgr ping whether slurmdbd runs; jobs are followed without it."
-            self.fail(ACCOUNTING, f"sacctmgr says: {answer.words[:300]}.", fix)
+            fix = "Run sacctmgr ping to see whether slurmdbd is up; jobs are followed without it."
+            self.fail(ACCOUNTING, f"sacctmgr reported: {answer.words[:300]}.", fix)
             return
         rows = [line.split("|") for line in answer.out.splitlines() if line.count("|") == 4]
         self.detail["accounts"] = sorted({row[0] for row in rows if row[0]})
@@ -269,7 +271,7 @@ class _Check:
         names = (line.strip().removesuffix("(default)") for line in answer.out.splitlines())
         found = sorted({n for n in names if not n.endswith((":", "/")) and not module_problem(n)})
         self.detail["modules"] = found[:MOST_MODULES]
-        says = f"{len(found)} modules." if found else "There is no module to load."
+        says = f"{len(found)} modules." if found else "No modules are available."
         self.tell(State.OK if found else State.SKIPPED, says)
 
     def _containers(self) -> None:

@@ -190,4 +190,4 @@ def _bytes(text: str) -> bytes:
 def _refused(word: str, rest: str) -> Refused | Unknown:
     if word in _REFUSALS:
         return Refused(_REFUSALS[word])
-    return Unknown(f"The login node said what makes no sense: {f'{word} {rest}'[:80]}.")
+    return Unknown(f"The login node sent an unexpected answer: {f'{word} {rest}'[:80]}.")

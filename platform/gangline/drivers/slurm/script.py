@@ -231,7 +231,7 @@ def _of_script(own: str) -> list[str]:
     """Quoted words that run a person's own script, by the program that its first line names."""
     words = batch.interpreter(own)
     if not words:
-        raise CannotWrite("The script does not begin with the program that runs it.")
+        raise CannotWrite("The script does not start with the program that runs it.")
     return [*map(quoted, words), f'"$RUN/{OWN}"']
 
 
@@ -248,7 +248,7 @@ def expanding(text: str) -> str:
     ``$$(NAME)`` stands for ``$(NAME)`` itself, and so does the name of no variable.
     """
     if "\0" in text:
-        raise CannotWrite("A command or variable holds a NUL character.")
+        raise CannotWrite("A command or variable contains a NUL character.")
     made, at = [], 0
     for match in _REFERENCE.finditer(text):
         escape, name = match.groups()
@@ -271,29 +271,29 @@ def _cpus(asks: Mapping[str, Any]) -> int:
 
 def _token(word: str) -> str:
     if not TOKEN.fullmatch(word):
-        raise CannotWrite(f"“{word}” is no name of a partition or a feature.")
+        raise CannotWrite(f"“{word}” is not the name of a partition or a feature.")
     return word
 
 
 def _option(name: str) -> str:
     if name not in _OPTIONS:
-        raise CannotWrite(f"“{name}” is no option that Gangline gives to a job.")
+        raise CannotWrite(f"“{name}” is not an option that Gangline passes to a job.")
     return name
 
 
 def _further(name: str) -> str:
     if name not in OPTIONS:
-        raise CannotWrite(f"“{name}” is no option that people may give to a job.")
+        raise CannotWrite(f"“{name}” is not an option that users may pass to a job.")
     return name
 
 
 def _value(value: str) -> str:
     if not OPTION_VALUE.fullmatch(value):
-        raise CannotWrite(f"“{value}” is no value of an option of Slurm.")
+        raise CannotWrite(f"“{value}” is not a valid value of a Slurm option.")
     return value
 
 
 def variable(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise CannotWrite(f"“{name}” is no name of a variable.")
+        raise CannotWrite(f"“{name}” is not the name of a variable.")
     return name

@@ -14,7 +14,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 
 
 def files(native: Mapping[str, Any], secrets: Secrets) -> Iterator[str]:
-    """Lines of shell that write them. Raises `CannotWrite` where a credential is not there."""
+    """Lines of shell that write them. Raises `CannotWrite` where a credential does not exist."""
     for part in native["parts"]:
         yield from _exports(part.get("late", ()), f"secrets/{part['role']}", secrets)
         for path, login in data.logins(part):
@@ -41,7 +41,7 @@ def _keys(folder: str, credential: str, mode: str, secrets: Secrets) -> Iterator
     yield f"mkdir -p {folder} || {{ echo nofolder; exit 0; }}"
     for key, value in _held(credential, "files", secrets).items():
         if not data.is_file_name(key):
-            raise script.CannotWrite(f"“{key}” of {credential} is no name of a file.")
+            raise script.CannotWrite(f"“{key}” of {credential} is not the name of a file.")
         text = base64.b64encode(value.encode()).decode()
         yield f"printf %s {text} | base64 -d > {folder}/{key} || exit 73"
         yield f"chmod {mode} {folder}/{key}"
@@ -49,5 +49,5 @@ def _keys(folder: str, credential: str, mode: str, secrets: Secrets) -> Iterator
 
 def _held(credential: str, purpose: str, secrets: Secrets) -> Mapping[str, str]:
     if credential not in secrets:
-        raise script.CannotWrite(f"The credential {credential}, for {purpose}, is not there.")
+        raise script.CannotWrite(f"The credential {credential}, for {purpose}, does not exist.")
     return secrets[credential]

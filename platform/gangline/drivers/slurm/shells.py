@@ -25,7 +25,7 @@ from .commands import NoAnswer, Programs, here, quoted
 from .login_terminal import Visit
 from .observation import Attempt, observe
 
-NOT_RUNNING = "The pod does not run yet."
+NOT_RUNNING = "The pod is not running yet."
 SUSPICIOUS = frozenset({1, 9, 15, 129, 137, 143})
 """How srun ends where somebody else ended what it has started; the job may be over."""
 GRACE = 2

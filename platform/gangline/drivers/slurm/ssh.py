@@ -96,7 +96,7 @@ class SshCommands:
             return await by_ssh(connection, command, replace(visit, left=left))
         except (asyncssh.Error, OSError) as lost:
             self._visits -= 1
-            raise NoAnswer(f"{self.access.host} opens no terminal: {_why(lost)}.") from lost
+            raise NoAnswer(f"{self.access.host} could not open a terminal: {_why(lost)}.") from lost
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -121,11 +121,13 @@ class SshCommands:
                 if connection is self._connection:
                     self._connection = None
                 connection.close()
-                raise NoAnswer(f"The connection to {self.access.host} broke.") from lost
+                raise NoAnswer(f"The connection to {self.access.host} was lost.") from lost
         out = _text(done.stdout)
         _, has_begun, rest = out.partition(f"{BEGIN}\n")
         if not has_begun:
-            raise NoAnswer(f"{self.access.host} runs no programs: its login shell ended early.")
+            raise NoAnswer(
+                f"{self.access.host} does not run programs: its login shell ended early."
+            )
         code = done.exit_status if done.exit_status is not None else -1
         return Answer(code, rest, _text(done.stderr))
 
@@ -157,13 +159,13 @@ class SshCommands:
                 keepalive_count_max=ALIVE_COUNT,
             )
         except asyncssh.HostKeyNotVerifiable as other:
-            says = f"{access.host} shows another host key than the one that is pinned."
+            says = f"{access.host} presented a different host key than the one that is pinned."
             raise LoginRefused(says) from other
         except asyncssh.KeyExchangeFailed as other:
             says = f"{access.host} has no host key of the kind that is pinned."
             raise LoginRefused(says) from other
         except asyncssh.PermissionDenied as denied:
-            says = f"{access.host} does not accept the key for {access.user}."
+            says = f"{access.host} rejected the key for {access.user}."
             raise LoginRefused(says) from denied
         except (asyncssh.Error, OSError, TimeoutError) as away:
             raise NoAnswer(f"{access.host} does not answer: {_why(away)}.") from away

@@ -26,44 +26,46 @@ ENDED: Mapping[str, str] = {
     "BOOT_FAIL": "A node of the job did not start.",
     OUT_OF_MEMORY: "The job ran out of memory.",
     "DEADLINE": "The job could not end before its deadline.",
-    PREEMPTED: "The job gave way to one of a higher priority.",
+    PREEMPTED: "The job was preempted by one of a higher priority.",
     "REVOKED": "The job was taken over by another cluster.",
 }
 """Why a job ended, where that was not its own doing."""
 LAUNCH_FAILURE = "JobLaunchFailure"
 HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
 IMPOSSIBLE: Mapping[str, str] = {
-    "AccountNotAllowed": "The partition does not take jobs of this account.",
+    "AccountNotAllowed": "The partition does not accept jobs of this account.",
     "AssociationJobLimit": "The account may not run such a job.",
-    "BadConstraints": "No node fulfils what the job asks for.",
-    "DependencyNeverSatisfied": "What it depends on can never be fulfilled.",
-    "InvalidAccount": "Slurm does not know the account.",
-    "InvalidQOS": "Slurm does not know the quality of service.",
-    "PartitionConfig": "The partition has no room for such a job, even when it is empty.",
-    "PartitionNodeLimit": "The job asks for more nodes than the partition allows.",
-    "PartitionTimeLimit": "The job asks for more time than the partition allows.",
-    "QOSNotAllowed": "The partition does not take this quality of service.",
-    "QOSMaxWallDurationPerJobLimit": "It asks for more time than its quality of service allows.",
+    "BadConstraints": "No node meets the requirements of the job.",
+    "DependencyNeverSatisfied": "Its dependency can never be satisfied.",
+    "InvalidAccount": "The account does not exist in Slurm.",
+    "InvalidQOS": "The quality of service does not exist in Slurm.",
+    "PartitionConfig": "The job is larger than the whole partition.",
+    "PartitionNodeLimit": "The job requests more nodes than the partition allows.",
+    "PartitionTimeLimit": "The job requests more time than the partition allows.",
+    "QOSNotAllowed": "The partition does not accept this quality of service.",
+    "QOSMaxWallDurationPerJobLimit": (
+        "The job requests more time than its quality of service allows."
+    ),
 }
 """It will not start as it is."""
 FAR = timedelta(days=30)
 QUEUED = frozenset({"None", "Priority", "Resources", "Licenses"})
 """It starts when its turn comes."""
 _REASONS: Mapping[str, str] = {
-    "None": "Slurm has not looked at it yet.",
+    "None": "Slurm has not scheduled it yet.",
     "Priority": "Jobs of a higher priority come first.",
-    "Resources": "It waits for free nodes.",
-    "BeginTime": "Its earliest start has not come.",
-    "Dependency": "It waits for another job.",
-    "Licenses": "It waits for licences.",
-    "Reservation": "It waits for its reservation.",
+    "Resources": "Waiting for free nodes.",
+    "BeginTime": "Its earliest start time is still ahead.",
+    "Dependency": "Waiting for another job.",
+    "Licenses": "Waiting for licences.",
+    "Reservation": "Waiting for its reservation.",
     "PartitionDown": "The partition is down.",
     "PartitionInactive": "The partition is not active.",
     "NodeDown": "A node that it needs is down.",
-    "JobHeldUser": "It is held on the cluster. scontrol release lets it go on.",
-    "JobHeldAdmin": "An administrator of the cluster holds it.",
-    "JobArrayTaskLimit": "Enough jobs of its array run.",
-    "Prolog": "Its nodes are prepared.",
+    "JobHeldUser": "Held on the cluster. Release it with scontrol release.",
+    "JobHeldAdmin": "Held by an administrator of the cluster.",
+    "JobArrayTaskLimit": "Its array already runs as many jobs as it may.",
+    "Prolog": "Its nodes are being prepared.",
 }
 _BEGINNINGS: tuple[tuple[str, str], ...] = (
     ("ReqNodeNotAvail", "Nodes that it needs are down or reserved."),
@@ -81,7 +83,7 @@ def waits_for(reason: str) -> str:
     for beginning, words in _BEGINNINGS:
         if reason.startswith(beginning):
             return words if words.endswith(".") else f"{words} ({reason})."
-    return f"Slurm says: {reason}." if reason else ""
+    return f"Slurm reported: {reason}." if reason else ""
 
 
 def queued(place: int, expected: datetime | None, now: datetime) -> str:
@@ -92,9 +94,9 @@ def queued(place: int, expected: datetime | None, now: datetime) -> str:
     """
     said = []
     if place == 1:
-        said.append("It is the next of its partition.")
+        said.append("Next in the queue of its partition.")
     elif place:
-        said.append(f"It is number {place} in the queue of its partition.")
+        said.append(f"Number {place} in the queue of its partition.")
     if expected is not None and timedelta() < expected - now < FAR:
         at = expected + timedelta(
             minutes=5 - expected.minute % 5 if expected.minute % 5 or expected.second else 0,
@@ -122,7 +124,7 @@ def accounted(code: str) -> str:
     if int(number) in _SIGNALS:
         return (
             f"Exited with code {number}, or ended by signal {number}"
-            f"{_SIGNALS[int(number)]}: Slurm’s accounting does not tell which."
+            f"{_SIGNALS[int(number)]}: Slurm’s accounting does not say which."
         )
     return exited(int(number))[0]
 

@@ -65,7 +65,7 @@ def container(found: str) -> Found:
         return State.OK, "pyxis: Slurm starts containers itself.", ""
     if found:
         return State.OK, f"{found} runs images on the nodes.", ""
-    says = "None: programs run on the nodes as they are, and workloads name no image."
+    says = "None: programs run on the nodes as they are, without images."
     return State.SKIPPED, says, "For images install apptainer, or pyxis and enroot, on all nodes."
 
 
@@ -90,7 +90,7 @@ def controller_fix(said: str) -> str:
     if "munge" in words or "authentication" in words:
         return "Start munged on the login node, with the same key as on the controller."
     if "unable to contact" in words or "timed out" in words or "refused" in words:
-        return "See with scontrol ping whether slurmctld runs and can be reached from here."
+        return "Run scontrol ping to see whether slurmctld is up and can be reached from here."
     if "config" in words or "resolve" in words:
         return "Name the slurm.conf of the cluster in its settings."
     return "Try squeue as this account on the login node."

@@ -45,8 +45,8 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(editable=False)),
                 ('name', models.CharField(max_length=63, validators=[gangline.organization.models.unit_name])),
                 ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('own_namespace', models.CharField(blank=True, help_text='A namespace that the cluster has already. It cannot be changed later. Leave it empty to let Gangline make one.', max_length=63, validators=[gangline.organization.models.unit_name], verbose_name='namespace')),
-                ('own_queue', models.CharField(blank=True, help_text="A queue of the cluster's scheduler that others manage. Leave it empty to let Gangline manage the queue.", max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]([a-z0-9.-]*[a-z0-9])?\\Z', "A queue's name has 1 to 63 small letters, digits, dots and hyphens.", 'queue')], verbose_name='queue')),
+                ('own_namespace', models.CharField(blank=True, help_text='An existing namespace of the cluster. It cannot be changed later. Leave it empty to let Gangline create one.', max_length=63, validators=[gangline.organization.models.unit_name], verbose_name='namespace')),
+                ('own_queue', models.CharField(blank=True, help_text="A queue of the cluster's scheduler that is managed elsewhere. Leave it empty to let Gangline manage the queue.", max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]([a-z0-9.-]*[a-z0-9])?\\Z', "A queue's name has 1 to 63 lowercase letters, digits, dots and hyphens.", 'queue')], verbose_name='queue')),
                 ('default_pools', models.JSONField(blank=True, default=list, verbose_name='node pools')),
                 ('cluster', models.ForeignKey(editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='projects', to='clusters.cluster')),
                 ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('cpus_limit', models.DecimalField(blank=True, decimal_places=3, max_digits=9, null=True, validators=[django.core.validators.MinValueValidator(0, 'Enter 0 or more.')], verbose_name='at most CPU cores')),
                 ('memory', models.BigIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0, 'Enter 0 or more.')])),
                 ('memory_limit', models.BigIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0, 'Enter 0 or more.')], verbose_name='at most memory')),
-                ('over_quota', models.BooleanField(default=True, verbose_name='may use more while others do not')),
+                ('over_quota', models.BooleanField(default=True, verbose_name='may use spare capacity above the quota')),
                 ('weight', models.PositiveIntegerField(blank=True, null=True)),
                 ('rank', models.PositiveSmallIntegerField(choices=[(1, 'Very low'), (2, 'Low'), (3, 'Medium low'), (4, 'Medium'), (5, 'Medium high'), (6, 'High'), (7, 'Very high')], default=3)),
                 ('node_pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quotas', to='clusters.nodepool')),
@@ -74,11 +74,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='department',
-            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='department_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a department of this name already.'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='department_name_in_cluster', violation_error_code='unique', violation_error_message='A department with this name already exists on the cluster.'),
         ),
         migrations.AddConstraint(
             model_name='project',
-            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='project_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a project of this name already.'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='project_name_in_cluster', violation_error_code='unique', violation_error_message='A project with this name already exists on the cluster.'),
         ),
         migrations.AddConstraint(
             model_name='quota',

@@ -16,6 +16,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddConstraint(
             model_name='project',
-            constraint=models.UniqueConstraint(condition=models.Q(('own_namespace', ''), _negated=True), fields=('cluster', 'own_namespace'), name='project_namespace_in_cluster', violation_error_code='unique', violation_error_message='Another project of the cluster has this namespace.'),
+            constraint=models.UniqueConstraint(condition=models.Q(('own_namespace', ''), _negated=True), fields=('cluster', 'own_namespace'), name='project_namespace_in_cluster', violation_error_code='unique', violation_error_message='Another project of the cluster uses this namespace.'),
         ),
     ]

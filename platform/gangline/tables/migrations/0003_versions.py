@@ -60,6 +60,6 @@ class Migration(migrations.Migration):
         migrations.AlterConstraint(
             model_name='savedview',
             name='saved_view_name_of_owner',
-            constraint=models.UniqueConstraint(fields=('table', 'owner', 'folded_name'), name='saved_view_name_of_owner', violation_error_code='unique', violation_error_message='You have a view of this name already.'),
+            constraint=models.UniqueConstraint(fields=('table', 'owner', 'folded_name'), name='saved_view_name_of_owner', violation_error_code='unique', violation_error_message='You already have a view with this name.'),
         ),
     ]

@@ -12,17 +12,19 @@ from gangline.accounts.services import CannotMake, create_user
 
 
 class Command(BaseCommand):
-    help = "Add a person. Rights come from roles: see the settings page."
+    help = "Create a user. Access rules give it roles."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name")
-        parser.add_argument("--email", default="", help="mail address")
+        parser.add_argument("--email", default="", help="email address")
         parser.add_argument(
             "--no-password",
             action="store_true",
-            help="sign in by sign-in links and tokens only; otherwise the password is asked for, "
-            "or read from standard input",
+            help=(
+                "sign in with sign-in links and tokens only; otherwise the password is prompted "
+                "for, or read from standard input"
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,7 +40,7 @@ class Command(BaseCommand):
     def _password(self) -> str:
         if sys.stdin.isatty():
             first = getpass.getpass("Password: ")
-            if first != getpass.getpass("Once more: "):
-                raise CommandError("The two passwords differ.")
+            if first != getpass.getpass("Confirm password: "):
+                raise CommandError("The passwords do not match.")
             return first
         return sys.stdin.readline().rstrip("\n")

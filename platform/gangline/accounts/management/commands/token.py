@@ -10,7 +10,7 @@ from gangline.accounts.services import CannotMake, make_token
 
 
 class Command(BaseCommand):
-    help = "Print a new API token. It is shown this once; only its hash is kept."
+    help = "Print a new API token. It is shown only once; only its hash is stored."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -75,7 +75,7 @@ def never(room: Room, demands: Sequence[Demand]) -> str:
     fitting = {id(demand): room.for_pod(demand.spec) for demand in demands}
     if any(not nodes.nodes for nodes in fitting.values()):
         return ""
-    has = "the cluster has" if usable == room else "the nodes that it may use have"
+    has = "the cluster has" if usable == room else "its allowed nodes have"
     beyond = [(r, asked) for r, asked in _totals(demands) if asked > usable.total(r)]
     if beyond:
         needs = listed([quantities.in_words(r, asked) for r, asked in beyond])

@@ -71,4 +71,4 @@ class Kueue(Suspending):
                 return sentence(f"waiting for quota: {found['message']}")
         if workload:
             return sentence("waiting for Kueue to admit it")
-        return sentence(of_pods(waiting) or "Kueue has not taken it up yet")
+        return sentence(of_pods(waiting) or "Kueue has not picked it up yet")

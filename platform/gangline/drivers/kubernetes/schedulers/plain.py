@@ -18,7 +18,7 @@ _PART = re.compile(r"([0-9]+) (.+)", re.DOTALL)
 _LACKING = re.compile(r"Insufficient ([^\s,.]+(?:\.[^\s,.]+)*)")
 _TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\)|s)? ?(?:\{([^}:]*)[^}]*\})?")
 _CAUSES = (
-    ("didn't match Pod's node affinity/selector", "not of the kind asked for"),
+    ("didn't match Pod's node affinity/selector", "not of the requested kind"),
     ("were unschedulable", "closed to new pods"),
     ("didn't match pod topology spread", "ruled out by topology"),
     ("didn't match pod affinity rules", "ruled out by topology"),

@@ -39,7 +39,7 @@ def stopped_because(end: dict[str, Any]) -> str:
     if cause == INCOMPLETE:
         return f"Stopped because {end.get('reason') or 'not every process started.'}"
     if cause == SIGNAL:
-        return f"Stopped because the supervisor of {replica} was asked to end."
+        return f"Stopped because the supervisor of {replica} was told to stop."
     return "Stopped on request."
 
 

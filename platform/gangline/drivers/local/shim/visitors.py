@@ -161,9 +161,9 @@ class _Keeper:
         try:
             value = json.loads(self.line.recv(LONGEST))
         except (OSError, ValueError):
-            raise _Refused("The request did not come.") from None
+            raise _Refused("The request did not arrive.") from None
         if not isinstance(value, dict):
-            raise _Refused("The request makes no sense.")
+            raise _Refused("The request is not valid.")
         return value
 
     def _start(self, request: dict[str, Any]) -> int:
@@ -361,7 +361,7 @@ def _give_up_rights(bounds: int) -> None:
     mine = _status("/proc/self/status")
     kept = [int(mine[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")]
     if any(kept) or int(mine["CapBnd"], 16) & ~bounds or mine["NoNewPrivs"] != "1":
-        raise PermissionError("The rights of the supervisor could not be given up.")
+        raise PermissionError("The privileges of the supervisor could not be dropped.")
 
 
 def _in_words(problem: BaseException, request: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ SIGNALS = {
     11: "SIGSEGV, segmentation fault",
     13: "SIGPIPE, wrote to a closed pipe",
     14: "SIGALRM, alarm",
-    15: "SIGTERM, asked to end",
+    15: "SIGTERM, terminated",
     24: "SIGXCPU, CPU time limit",
     25: "SIGXFSZ, file too large",
     31: "SIGSYS, bad system call",
@@ -23,7 +23,7 @@ AFTER_SIGNAL, LAST_SIGNAL = 128, 64
 DISAPPEARED = "The process disappeared (killed or out of memory)."
 RESTARTED = "The machine was restarted."
 NO_LONGER_NEEDED = "No longer needed: the workers are done."
-PLAN_DAMAGED = "The plan of this attempt is damaged, so it cannot go on. Run it again."
+PLAN_DAMAGED = "The plan of this attempt is damaged, so it cannot continue. Run it again."
 OUT_OF_MEMORY = "Killed by the kernel because the machine ran out of memory."
 
 
@@ -66,7 +66,7 @@ def not_found(command: str, runtime: str) -> str:
 
 
 def hidden(command: str, folder: str) -> str:
-    return f"The command '{command}' lies in {folder}, of which workloads see nothing."
+    return f"The command '{command}' lies in {folder}, which workloads cannot see."
 
 
 def not_started(command: str, problem: str) -> str:

@@ -11,7 +11,9 @@ from gangline.supervisor.installation import CannotBootstrap, bootstrap
 
 
 class Command(BaseCommand):
-    help = "Make the first administrator and project. Repeating it makes only what is missing."
+    help = (
+        "Create the first administrator and project. Running it again creates only what is missing."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,5 +34,5 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from None
         except Refused as refusal:
             raise CommandError(" ".join(one.told for one in refusal.problems)) from None
-        for line in made or ["Everything was there already."]:
+        for line in made or ["Nothing to do: everything exists already."]:
             self.stdout.write(line)

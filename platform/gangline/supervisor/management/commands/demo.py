@@ -11,7 +11,7 @@ from gangline.supervisor import demo
 
 
 class Command(BaseCommand):
-    help = "Load the demo organisation (embedded mode only), or take its people and templates away."
+    help = "Load the demo organisation (embedded mode only), or remove its people and templates."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["what"] == "remove":
             demo.remove()
-            self.stdout.write("The demo's people cannot sign in any more; its templates are gone.")
+            self.stdout.write("The demo's people can no longer sign in; its templates are removed.")
             return
         if env().mode == "production":
             raise CommandError(
@@ -28,6 +28,6 @@ class Command(BaseCommand):
             )
         demo.load()
         self.stdout.write(
-            f"The demo organisation is there. Sign in as {demo.ADMINISTRATOR} or"
+            f"The demo organisation is ready. Sign in as {demo.ADMINISTRATOR} or"
             f" {demo.RESEARCHER}: {program()} sign-in-link USER"
         )

@@ -1,4 +1,4 @@
-"""`gangline-manage doctor`: look at the machine and the settings, and say what to mend."""
+"""`gangline-manage doctor`: look at the machine and the settings, and say what to fix."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ MARKS = {"ok": "ok", "note": "note", "error": "ERROR"}
 
 
 class Command(BaseCommand):
-    help = "Check this machine and the settings; ends with 1 when something must be mended."
+    help = "Check this machine and the settings; ends with 1 when something needs fixing."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -21,6 +21,6 @@ class Command(BaseCommand):
             if finding.mend:
                 self.stdout.write(f"{'':19}→ {finding.mend}")
         if errors:
-            self.stdout.write(f"{errors} thing{'s' if errors != 1 else ''} to mend.")
+            self.stdout.write(f"{errors} thing{'s' if errors != 1 else ''} to fix.")
             raise SystemExit(1)
-        self.stdout.write("Nothing to mend.")
+        self.stdout.write("Nothing to fix.")

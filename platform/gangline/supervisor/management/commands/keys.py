@@ -10,15 +10,15 @@ from gangline.lib.sealing import CannotOpen, CannotSeal
 
 
 class Command(BaseCommand):
-    help = "Add a key, seal everything with the newest one, forget old ones."
+    help = "Add an encryption key, re-encrypt everything with the newest one, forget old ones."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        actions.add_parser("add", help="make a key that seals from now on")
-        actions.add_parser("list", help="every key, and how many credentials it seals")
-        actions.add_parser("rotate", help="seal every credential with the newest key")
-        retire = actions.add_parser("retire", help="forget a key that seals nothing any more")
+        actions.add_parser("add", help="create a key and use it for new credentials")
+        actions.add_parser("list", help="every key, and how many credentials use it")
+        actions.add_parser("rotate", help="re-encrypt every credential with the newest key")
+        retire = actions.add_parser("retire", help="forget a key that is no longer used")
         retire.add_argument("key", help="its id, as list prints it")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def _add(self, options: dict[str, Any]) -> None:
         kid = sealed.key_file().add()
-        self.stdout.write(f"The key {kid} seals from now on. Next: gangline-manage keys rotate")
+        self.stdout.write(f"The key {kid} is now in use. Next: gangline-manage keys rotate")
 
     def _list(self, options: dict[str, Any]) -> None:
         keyring, counts = sealed.key_file().keyring(), sealed.counts()
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         for done in sealed.reseal():
             if done % sealed.BATCH == 0:
                 self.stdout.write(f"{done} …")
-        self.stdout.write(f"{done} credentials are sealed anew; all are under the newest key.")
+        self.stdout.write(f"{done} credentials were re-encrypted; all use the newest key.")
 
     def _retire(self, options: dict[str, Any]) -> None:
         sealed.retire(options["key"])

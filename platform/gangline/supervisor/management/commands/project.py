@@ -10,7 +10,7 @@ from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_pr
 
 
 class Command(BaseCommand):
-    help = "Make a project on a cluster, its department where it is new, and who works in it."
+    help = "Create a project on a cluster, with its department and its members."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -21,14 +21,14 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--researcher", action="append", default=[], metavar="USER",
-            help="who may work in it; may be said several times",
+            help="a member; may be repeated",
         )  # fmt: skip
         parser.add_argument("--gpus", type=int, default=None, help="quota in GPUs")
         parser.add_argument(
             "--queue",
             default=None,
             help="queue of the cluster's scheduler in which its workloads wait (the default one);"
-            " also for a project that is there already",
+            " also for an existing project",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

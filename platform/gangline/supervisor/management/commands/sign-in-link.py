@@ -12,7 +12,7 @@ from gangline.supervisor.lockfile import holder
 
 
 class Command(BaseCommand):
-    help = f"Print an address that signs a person in, once, within {LINK_MINUTES} minutes."
+    help = f"Print a link that signs a user in, once, within {LINK_MINUTES} minutes."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

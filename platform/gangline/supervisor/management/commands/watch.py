@@ -12,7 +12,7 @@ STOP_SECONDS = 4.0
 
 class Command(BaseCommand):
     help = (
-        "Follow the clusters and hand out due work until told to stop. One or two of them per"
+        "Watch the clusters and hand out due work until stopped. One or two of them per"
         " installation: the second stands by until the first ends."
     )
     requires_system_checks: list[str] = []
