@@ -5,10 +5,14 @@ from typing import Any
 
 from assets.kinds import AssetKind
 from assets.models import Asset
+from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.storage import classes, storage_facts
+from gangline.drivers.base import Unknown
+from gangline.drivers.claims import ListsClaims
 from gangline.drivers.classes import note
 from gangline.drivers.facts import Choice, FieldNote
+from gangline.drivers.kind import Unconnectable
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Problem, Role
@@ -33,6 +37,22 @@ def note_for(scope: Scope) -> FieldNote:
     names = sorted(set(listed))
     first = Choice("", "Each cluster’s default")
     return FieldNote(choices={CLASS: (first, *map(Choice, names))} if names else {})
+
+
+def existing(scope: Scope) -> list[str]:
+    """Claims of a project that others made, as its cluster tells them now; none where it does not.
+
+    One that does not answer is not asked: a form is not worth waiting for it.
+    """
+    if scope.kind != ScopeKind.PROJECT or scope.project.cluster.health != "Connected":
+        return []
+    try:
+        driver = driver_for(scope.project.cluster)
+    except Unconnectable:
+        return []
+    namespace = scope.project.claims_namespace
+    found = driver.claims_there(namespace) if isinstance(driver, ListsClaims) else ()
+    return [] if isinstance(found, Unknown) else list(found)
 
 
 def completed(kind: AssetKind, values: Mapping[str, Any], scope: Scope) -> dict[str, Any]:

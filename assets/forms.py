@@ -405,6 +405,14 @@ class PvcSourceForm(DataSourceForm):
         place = self.place
         return {self.kind.item: claims.note_for(place)} if place else {}
 
+    def _field(self, spec: SpecField | None, cell: Cell, errors: tuple[str, ...]) -> FieldView:
+        view, place = super()._field(spec, cell, errors), self.where
+        (row,) = self.inputs.lists[self.kind.item]
+        is_there = spec is not None and row.texts.get("existingPvc") == "true"
+        if spec is None or spec.path != "claimName" or not is_there or place is None:
+            return view
+        return replace(view, suggestions=tuple(claims.existing(place)))
+
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
         place = self.place
         if place is None:

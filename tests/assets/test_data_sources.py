@@ -6,16 +6,20 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from assets import claims
 from assets.credentials import copies
 from assets.models import Asset, Credential
 from gangline.clusters import objects
-from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.clusters.models import Cluster, ClusterObject, ObjectState
+from gangline.drivers.kubernetes.access import Options
+from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.forms.fields import FieldView
 from gangline.lib.problems import Problem
 from gangline.organization.models import Project
 from gangline.policies.services import save
 from gangline.resources.registry import get
 from gangline.resources.services import make
+from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 from tests.support.forms import Page
 from tests.support.world import World
 
@@ -187,6 +191,43 @@ def test_no_claim_is_shared_by_projects_also_where_its_class_would_allow_it(
     assert (problem["path"], problem["rule"]) == ("spec.dataSharing", "options")
     assert "NFS" in problem["message"]
     assert send("POST", "/pvc", body(world, **spec, dataSharing=False)).status_code == 202
+
+
+def test_a_claim_that_is_there_is_offered_by_its_cluster(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the project's namespace that Gangline has not made; another name may be typed."""
+    ours = {"name": "made", "labels": {"gangline.dev/install": "x"}}
+    listed = page({"metadata": {"name": "scratch"}}, {"metadata": {"name": "imagenet"}},
+                  {"metadata": ours})  # fmt: skip
+    client = ScriptedClient(lambda method, path, query: listed)
+    driver = KubernetesDriver(client, Options())
+    monkeypatch.setattr(claims, "driver_for", lambda cluster: driver)
+    Cluster.objects.update(health="Connected")
+    browser, address = world.client("administrator"), "/data-sources/pvc/new"
+
+    def offered(existing: str) -> list[str]:
+        form = {
+            "scope": str(world.vision.scope_id),
+            "worker.storage.pvc~rows": "item",
+            "worker.storage.pvc~item.existingPvc": existing,
+            "_go": "apply",
+        }
+        shown = Page(browser.post(address, form).content.decode())
+        lists = [one for one in shown.elements if one.tag == "datalist"]
+        return [e.attributes["value"] for one in lists for e in one.inside]
+
+    assert offered("true") == ["imagenet", "scratch"]
+    assert client.asked[-1][1].endswith(
+        f"/namespaces/{world.vision.claims_namespace}/persistentvolumeclaims"
+    )
+    assert offered("") == []
+    client.say = lambda method, path, query: status(403, "Forbidden")
+    assert offered("true") == []
+    asked = client.count("GET")
+    Cluster.objects.update(health="Unreachable")
+    assert offered("true") == []
+    assert client.count("GET") == asked
 
 
 def test_a_claim_tells_what_became_of_it_newest_first(world: World, send: Any) -> None:

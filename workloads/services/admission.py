@@ -48,7 +48,7 @@ _LONG = (
     "rendered", "effective", "tool_addresses", "refusal", "rests", "cause_lines",
     "workload__given", "workload__made_of", "workload__search_text",
 )  # fmt: skip
-"""What no walk asks for, and takes long to read."""
+"""What no walk needs, and takes long to read."""
 
 
 class Standing:
@@ -270,7 +270,7 @@ def _room(cluster: Cluster, holding: Sequence[Attempt]) -> slots.Room:
     taken = [replica for attempt in holding for replica in attempt.placement or ()]
     if not acts_here(cluster):
         return slots.room_of(cluster.capacity, taken, _believe)
-    # A port is free only until somebody binds it, and a framework binds seconds later. Not always
+    # A port is free only until a process binds it, and a framework binds seconds later. Not always
     # the lowest one: other installations, and gangs that ended just now, choose from them too.
     begin = random.randrange(*cluster.capacity.get("ports", slots.PORTS))  # noqa: S311  no secret
     return slots.room_of(cluster.capacity, taken, _is_port_free, begin)

@@ -48,7 +48,7 @@ def begin(
 ) -> BulkAction:
     """Freeze which workloads ``rows`` are and have them acted on. The same key is the same action.
 
-    Raises TooMany, and NotVisible for somebody else's key.
+    Raises TooMany, and NotVisible for the key of another user.
     """
     if (known := BulkAction.objects.filter(pk=key).first()) is not None:
         if known.actor_id != actor.user.pk:

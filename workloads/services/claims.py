@@ -27,7 +27,7 @@ STOPPED = "Stopped"
 """The status of a workload that has nothing to end; it is only looked at now and then."""
 LEASE_SECONDS = 45.0
 OLDEST_FOR_EFFECT = 40.0
-"""An older claim starts no effect: it might be carried out after somebody else took over."""
+"""An older claim starts no effect: it might be carried out after another process took over."""
 
 
 class LostLease(Exception):
@@ -39,7 +39,7 @@ class Claim:
     workload_id: UUID
     fence: int
     due_at: datetime
-    """What the claim set: still there at the release unless somebody woke the row."""
+    """What the claim set: still there at the release unless the row was woken."""
     desired_gen: int
     taken: float
     """Monotonic time of the claim."""
@@ -80,7 +80,7 @@ def claim(workload_id: UUID) -> Claim | None:
 
 
 def claimable(now: datetime) -> QuerySet[Workload]:
-    """Workloads that are due and that nobody holds."""
+    """Workloads that are due and not claimed."""
     return Workload.objects.filter(
         Q(lease_until=None) | Q(lease_until__lte=now), due_at__isnull=False, due_at__lte=now
     )
@@ -116,7 +116,7 @@ def fenced(held: Claim, *, same_intent: bool = False) -> Iterator[Workload]:
 def release(held: Claim, *, next_due: datetime | None, failed: bool | None = None) -> bool:
     """Give the workload back; False when it was no longer held. A wake-up meanwhile is kept.
 
-    ``failed``: None when nothing was tried. A failure during which somebody woke the row is not
+    ``failed``: None when nothing was tried. A failure during which the row was woken is not
     counted: what failed was before the news.
     """
     is_as_left = Q(due_at=held.due_at)

@@ -35,7 +35,7 @@ class Mounted:
     """Index of a data volume by the role and the index of the claim that stands for it."""
 
     def back(self, problem: Problem) -> Problem:
-        """What a driver says of such a claim, at the data volume."""
+        """The problems of a driver with such a claim, at the data volume."""
         head, _, rest = problem.path.removeprefix(f"{CLAIMS}.").partition(".")
         index = self.moved.get((problem.role, int(head))) if head.isdigit() else None
         if not problem.path.startswith(f"{CLAIMS}.") or index is None:

@@ -1,4 +1,4 @@
-"""What a cluster says to a submission that nobody sends, and its refusals at the form's fields."""
+"""Dry runs of submissions on a cluster, with its errors at the form's fields."""
 
 import uuid
 from collections.abc import Iterable
@@ -88,7 +88,7 @@ def at_fields(problems: Iterable[Problem], effective: Values, master: str) -> tu
 
 
 def _as_sent(problem: Problem, effective: Values) -> Problem:
-    """Items counted as they were sent; a value that nobody entered is not called entered."""
+    """Items counted as they were sent; a value that was not entered is not called entered."""
     value = effective.get(f"{problem.role}.{field_of(problem.path)}")
     if value is not None and not value.source.is_given:
         problem = problem.at(value=None)

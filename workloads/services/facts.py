@@ -1,4 +1,4 @@
-"""What `phases.plan` judges, for whoever asks: the pass that acts and the news that wakes it."""
+"""The input of `phases.plan`, for the pass that acts and the events that wake it."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -144,7 +144,7 @@ def begin(workload: Workload, attempt: Attempt, *, now: datetime) -> None:
 
 
 def _goes_on(attempt: Attempt, *, stopped_at: datetime, now: datetime) -> None:
-    """Keep the times of the run that was stopped: the same object counts anew from here on."""
+    """Keep the times of the run that was stopped: the same object counts from zero from here on."""
     placed_at = attempt.replicas.aggregate(at=Min("started_at"))["at"]
     rest = Rest(placed_at, attempt.started_at, stopped_at, now)
     attempt.rests = [*attempt.rests, rest.as_dict()]

@@ -12,7 +12,7 @@ def field_of(path: str) -> str:
 
 
 def as_sent(told: Problem | Advice, effective: Values) -> str:
-    """The path of what a driver says with the index as sent; without one for what nobody sent."""
+    """The path of a problem of a driver, with the index as sent, if it was sent."""
     field = field_of(told.path)
     index, _, attribute = told.path[len(field) + 1 :].partition(".")
     value = effective.get(f"{told.role}.{field}")

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 BATCH = 200
 PARSE_ERRORS = (ArithmeticError, AttributeError, DataError, LookupError, TypeError, ValueError)
-"""What an observation in a shape that nobody thought of may raise."""
+"""What an observation of an unexpected shape may raise."""
 MOST = 2**31 - 1
 """The highest number that an attempt can have in its row."""
 
@@ -97,7 +97,7 @@ def _parts(
             return [_store(batch, wakes=wakes)]
     except PARSE_ERRORS:
         if len(batch) > 1:
-            # One that nobody thought of must not cost the others their news.
+            # An unexpected one must not keep the others from being stored.
             return [part for one in batch for part in _parts([one], guard, wakes=wakes)]
         told = batch[0].observation
         log.exception("an observation of workload %s cannot be stored", told.workload)
@@ -181,7 +181,7 @@ class _Step:
         return last is not None and self.read_at <= last <= self.now
 
     def take(self) -> bool:
-        """Store it; False when it says nothing that may be stored."""
+        """Store it; False when it has nothing that may be stored."""
         attempt, seen = self.attempt, self.seen
         if attempt.ext_uid and seen.ext_uid and attempt.ext_uid != seen.ext_uid:
             return False
@@ -398,7 +398,7 @@ class _Step:
 
 
 def workload_id(text: str) -> UUID | None:
-    """The id that a cluster's label holds; None when somebody else wrote it."""
+    """The id that a cluster's label holds; None when it is not an id of ours."""
     try:
         return UUID(text)
     except ValueError:

@@ -134,7 +134,7 @@ def list_again(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
 def _without_row(owned: Iterable[OwnedObject]) -> list[OwnedObject]:
     """Those of which no workload lives, on whatever cluster: two names may mean the same one.
 
-    Also those that only bear the labels of one that lives: somebody copied it.
+    Also copies, which only have the labels of a living one.
     """
     found = list(owned)
     ids = {key for one in found if (key := workload_id(one.ref.workload)) is not None}
@@ -152,7 +152,7 @@ def _is_held(one: OwnedObject, live: Mapping[UUID, Mapping[int, str]]) -> bool:
     key = workload_id(one.ref.workload)
     if key is None or key not in live:
         return False
-    # Until it was seen for the first time, nobody knows its uid.
+    # Until it was seen for the first time, its uid is unknown.
     return live[key].get(one.ref.attempt, "") in ("", one.ref.ext_uid)
 
 
@@ -181,12 +181,12 @@ def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | N
             continue
         if now - row.first_seen_at >= APART:
             seen["is_sure"] = True
-        # Not the whole row, which somebody may decide about or delete meanwhile.
+        # Not the whole row, which may be decided about or deleted at the same time.
         Orphan.objects.filter(pk=row.pk).update(**seen)
 
 
 def _values(one: OwnedObject, why: str) -> dict[str, Any]:
-    """What an object says of itself, by column."""
+    """The columns of an object."""
     return {
         "kind": one.kind,
         "name": one.ref.name,
@@ -233,7 +233,7 @@ def _decide(actor: Actor, cluster: Cluster, orphan_id: int, decision: str, actio
 
 
 def _take_back(orphan: Orphan) -> None:
-    """The decision came to nothing: somebody may decide anew."""
+    """The decision had no effect: it can be made again."""
     Orphan.objects.filter(pk=orphan.pk).update(decision="", decided_at=None, decided_by=None)
 
 

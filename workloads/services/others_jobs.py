@@ -1,4 +1,4 @@
-"""Jobs of a cluster's scheduler that nobody made with Gangline: seen, and cancelled by who may."""
+"""Jobs of a cluster's scheduler that Gangline did not create: listed, and cancelled."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def listed(cluster: Cluster) -> Sequence[OthersJob]:
 
 
 def text(cluster: Cluster, number: str) -> str:
-    """What the scheduler tells of one, and its script. Raises CannotSay."""
+    """The details of one from the scheduler, and its script. Raises CannotSay."""
     found = _lister(cluster).job_text(number)
     if isinstance(found, Unknown):
         raise CannotSay(found.reason)

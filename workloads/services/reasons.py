@@ -17,7 +17,7 @@ LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class StatusMessage:
-    """``why`` explains the status, ``next_step`` says what the system does and when."""
+    """``why`` explains the status, ``next_step`` is what the system does next and when."""
 
     why: str = ""
     next_step: str = ""
@@ -88,7 +88,7 @@ def _trouble(attempt: Attempt) -> str:
 
 
 def _holding_up(attempt: Attempt) -> str:
-    """What the cluster says of an end that is not over yet."""
+    """The condition of an end that is not over yet."""
     is_ending = attempt.observed_state == ObservedState.TERMINATING
     return sentence(attempt.observed_reason) if is_ending else ""
 

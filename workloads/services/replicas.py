@@ -113,7 +113,7 @@ def _effective(attempts: Collection[int]) -> dict[int, Any]:
 
 
 def _has_lost_its_pod(row: Replica, attempt: Attempt, seen: ReplicaObservation) -> bool:
-    """Whether the pod that the row tells of is there no more, and no other has come."""
+    """Whether the pod of the row is gone and was not replaced."""
     if seen.pod_uid or seen.started_at or not (row.node or row.started_at):
         return False
     if seen.state == ReplicaState.PENDING:

@@ -59,7 +59,7 @@ def use(workload: Workload) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What holds for it, and its page says; None: no such limit."""
+    """The limits in effect, as its page shows them; None: no such limit."""
 
     over_at: datetime | None
     idle_seconds: int | None

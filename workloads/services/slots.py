@@ -63,11 +63,11 @@ class Room:
     """Free ports, in order; endless as far as a gang is concerned."""
 
     def lacks(self, need: Need) -> tuple[str, ...]:
-        """Resources of which less is free than ``need`` asks for."""
+        """Resources of which less is free than ``need`` requires."""
         return tuple(r for r in RESOURCES if not self._fits(need, r, self.free, self.devices))
 
     def never(self, need: Need) -> tuple[str, ...]:
-        """Resources of which the cluster has less than ``need`` asks for."""
+        """Resources of which the cluster has less than ``need`` requires."""
         whole = dict.fromkeys(self.devices, 1.0)
         return tuple(r for r in RESOURCES if not self._fits(need, r, self.totals, whole))
 
@@ -129,7 +129,7 @@ def need_of(
 ) -> Need:
     """The slots of a gang by its effective values; requests count, not limits.
 
-    ``gpu_memory``: bytes of one GPU of the cluster, 0 where nobody knows.
+    ``gpu_memory``: bytes of one GPU of the cluster, 0 where it is unknown.
     """
     halves = {half: half_of(values, half) for half in (Role.WORKER, Role.MASTER)}
     counted = halves[Role.WORKER] | {"numWorkers": num_workers}

@@ -45,7 +45,7 @@ class _Change:
 
 
 def settle(workload: Workload, *, now: datetime, attempt: Attempt | None = None) -> None:
-    """Bring the shown columns of one workload in line with its attempt, read anew unless given."""
+    """Bring the shown columns of one workload in line with its attempt, read again unless given."""
     known = {(workload.pk, attempt.no): attempt} if attempt else {}
     settle_all([workload], now=now, seen=known)
 
@@ -211,7 +211,7 @@ def _first_start(attempt: Attempt) -> datetime | None:
 
 
 def _is_new_run(attempt: Attempt) -> bool:
-    """Whether its time is counted anew: a retry goes on."""
+    """Whether its time starts from zero: a retry continues."""
     return attempt.cause in ("resume", "rerun") or bool(attempt.rests)
 
 

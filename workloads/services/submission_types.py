@@ -36,7 +36,7 @@ class SubmissionRequest(Request):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the whole gang asks for, in requests."""
+    """The requests of the whole gang."""
 
     parts: Sequence[tuple[GangRole, int]] = ()
     """How many there are of each role."""

@@ -45,7 +45,7 @@ class Verdict:
 
 
 def may_open(user: User, tool: ExposedUrl) -> bool:
-    """By the list of the tool alone: whoever is not in it is not let in, the owner included."""
+    """By the list of the tool alone: others have no access, the owner included."""
     kind, names = tool.access
     if not user.is_active:
         return False
@@ -58,7 +58,7 @@ def may_open(user: User, tool: ExposedUrl) -> bool:
 
 
 def advice(user: User, resolution: Resolution) -> Iterator[Advice]:
-    """What may be an oversight: a list without oneself, and names that nobody has."""
+    """What may be an oversight: a list without oneself, and unknown names."""
     effective = resolution.effective
     roles = (Role.WORKER,) if resolution.master == "same" else (Role.WORKER, Role.MASTER)
     for role in roles:
@@ -81,7 +81,7 @@ def advice(user: User, resolution: Resolution) -> Iterator[Advice]:
 
 
 def unknown_names(tool: ExposedUrl) -> list[str]:
-    """Names on its list that nobody has: each lets nobody in."""
+    """Unknown names on its list, which give no access."""
     kind, names = tool.access
     wanted = {folded(name): name for name in names}
     if kind == EVERYONE or not wanted:

@@ -15,7 +15,7 @@ from gangline.spec.workload import SPEC
 
 
 def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
-    """Fields that somebody gave a value, and that this kind of cluster does not have."""
+    """Fields with a given value that this kind of cluster does not have."""
     for qualified, effective in resolution.effective.items():
         role, _, path = qualified.partition(".")
         field = catalogue(SPEC.worker).get(path)

@@ -202,7 +202,7 @@ class Walk:
         return verdict
 
     def _below_ceiling(self, gang: Gang) -> Verdict | None:
-        """It waits for its own project or department, and holds up nobody of another one."""
+        """It waits for its own project or department, and holds up no workload of another one."""
         for share in gang.shares:
             if one := share.passes(gang.totals, share.used):
                 if not gang.over_quota:
@@ -281,7 +281,7 @@ class Walk:
 def cover(held: Sequence[Gang]) -> None:
     """Count what is held, in the order of placement: within quota as long as it lasts.
 
-    What nobody may claim comes first.
+    What must not be claimed comes first.
     """
     for gang in sorted(held, key=lambda gang: gang.is_preemptible):
         gang.over_quota = not gang.is_covered()

@@ -43,7 +43,7 @@ class ObservedState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Nothing of it runs, nor will while nobody asks for it."""
+        """Nothing of it runs, nor will until it is wanted again."""
         return self.is_terminal or self in (ObservedState.SUSPENDED, ObservedState.ABSENT)
 
 
@@ -155,7 +155,7 @@ class ReplicaPlacement:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRef:
-    """Identity of one attempt: enough to observe, create or end it, whoever asks."""
+    """Identity of one attempt: enough to observe, create or end it from any process."""
 
     install: str
     workload: str
@@ -207,7 +207,7 @@ class OwnedObject:
     """One object on a cluster that bears the label of an installation, whatever it belongs to."""
 
     ref: AttemptRef
-    """What its labels say; ``workload`` may be empty, or nobody's. ``ext_uid`` tells it from any
+    """What its labels name; ``workload`` may be empty or unknown. ``ext_uid`` tells it from any
     other object of its name."""
     kind: str
     """The cluster's own word for it: ``PyTorchJob``, ``run``."""
@@ -271,7 +271,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class NotYet:
-    """The cluster accepted it; the next observation tells."""
+    """The cluster accepted it; the next observation has the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ Result = Done | NotYet | Unknown | Refused | Busy
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """What a cluster says to an attempt that nobody makes. Silence is no consent."""
+    """The result of a dry run. What could not be checked is no acceptance."""
 
     problems: tuple[Problem, ...] = ()
     """Its objections in its own (cleaned) words; without a path where no field can be told."""
@@ -336,11 +336,11 @@ TellTrouble = Callable[[str], None]
 
 
 def ignore_trouble(trouble: str) -> None:
-    """For whoever does not want to know."""
+    """For callers that do not need the value."""
 
 
 def ignore_all_told() -> None:
-    """For whoever does not want to know."""
+    """For callers that do not need the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,7 +477,7 @@ class Driver(Protocol):
         """
 
     def silent_for(self) -> float | None:
-        """Seconds since the watch last heard of every part of the cluster; None: nobody watches."""
+        """Seconds since every stream of the watch had an event; None: no watch runs."""
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         """Log of ``replica`` (``worker-0``) from logical byte ``offset``, at most ``limit`` bytes.

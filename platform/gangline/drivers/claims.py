@@ -3,11 +3,21 @@
 https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+from gangline.drivers.base import Unknown
 from gangline.spec.shapes import split_pairs
 from gangline.spec.storage import AccessModes, ClaimInfo, Volume
+
+
+@runtime_checkable
+class ListsClaims(Protocol):
+    """A driver whose cluster tells which claims there are."""
+
+    def claims_there(self, namespace: str) -> Sequence[str] | Unknown:
+        """Names of those in the namespace that Gangline has not made, by one call."""
+
 
 CLAIM, CONFIG_MAP, SECRET = "PersistentVolumeClaim", "ConfigMap", "Secret"
 Object = dict[str, Any]

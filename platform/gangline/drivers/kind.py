@@ -159,7 +159,7 @@ class ClusterKind:
     """One line for the choice of a kind."""
     connection: ClassVar[type[Settings]] = NoSettings
     credential: ClassVar[type[Settings] | None] = None
-    """What a person gives to sign in; None: nobody connects such a cluster, it is there."""
+    """The credential to sign in with; None: such a cluster is not connected by people."""
     address_word: ClassVar[str] = "Address"
     """What people call the machine that Gangline talks to."""
     check_names: ClassVar[tuple[str, ...]] = ()
@@ -180,7 +180,7 @@ class ClusterKind:
     """Why files that programs left cannot be read, as a sentence; empty: its driver is one of
     `FileReader`."""
     figures_note: ClassVar[str] = ""
-    """A sentence on what it tells of the use of pods, for who reads the figures."""
+    """A sentence about what it measures of pods, shown beside the figures."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
     native_ending: ClassVar[str] = "yaml"
@@ -211,7 +211,7 @@ class ClusterKind:
         raise NotImplementedError
 
     def uid(self, access: Any, site: Site) -> str:
-        """What tells the cluster from every other one; empty where it cannot be read."""
+        """The identity of the cluster; empty where it cannot be read."""
         return ""
 
     def is_isolated(self) -> bool:

@@ -81,7 +81,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class GivenDefault:
-    """A default as written. Of a list: its items, and ``item_lines`` says where each stands.
+    """A default as written. Of a list: its items, and ``item_lines`` has the line of each.
 
     ``attributes`` are defaults of every item, by attribute.
     """
@@ -103,7 +103,7 @@ class RuleSet:
     lines: Mapping[str, int]
     overridable: bool = False
     message: str = ""
-    """What the administrator tells people who break one of them."""
+    """The message of the administrator for values that break one of them."""
     attributes: Mapping[str, "RuleSet"] = field(default_factory=dict)
 
 

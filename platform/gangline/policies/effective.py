@@ -68,7 +68,7 @@ class EffectivePolicy:
     versions: tuple[tuple[int, int], ...] = ()
     """(scope id, version) of every stored policy in it, in the order of `selectors.versions_to`."""
     imposed: Mapping[Role, Mapping[str, str]] = field(default_factory=dict)
-    """Ids of the data sources that every workload gets, each with the scope that says so."""
+    """Ids of the data sources that every workload gets, each with the scope that imposes it."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Those of them that are not there: nothing can be submitted."""
 
@@ -84,7 +84,7 @@ class EffectivePolicy:
         return replace(self, worker=worker, master=master)
 
     def with_imposed(self, found: Mapping[str, Imposable]) -> "EffectivePolicy":
-        """The same with the data sources as items of their lists, which nobody can change."""
+        """The same with the data sources as locked items of their lists."""
         halves = {role: dict(self.half(role)) for role in HALVES}
         missing: dict[str, str] = {}
         for role, sources in self.imposed.items():
@@ -158,7 +158,7 @@ def _all_imposed(role: Role, layers: Sequence[Layer]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """What one layer says about one field. ``level`` grows towards the project."""
+    """The rules of one layer for one field. ``level`` grows towards the project."""
 
     level: int
     source: str
@@ -240,7 +240,7 @@ class _Claims:
         return found
 
     def first(self, kind: str, value: bool) -> _Claim | None:
-        """The farthest layer that says ``value``."""
+        """The farthest layer that sets ``value``."""
         return next((claim for claim in self.of(kind) if claim.value is value), None)
 
 

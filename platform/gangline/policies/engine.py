@@ -36,9 +36,9 @@ MASTER_MODES = ("none", "same", "differences", "own")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The values that somebody wants. ``master`` is one of `MASTER_MODES` (R24).
+    """The given values. ``master`` is one of `MASTER_MODES` (R24).
 
-    Without a master by configuration there is none, whatever ``master`` says.
+    Without a master by configuration there is none, whatever ``master`` is.
 
     ``framework`` counts when ``given`` has no ``worker.distributedFramework``; where it and
     ``configuration`` are empty, the policy's default and "Workers & master" hold, as far as they
@@ -184,7 +184,7 @@ def _setup_problems(configuration: str, framework: Any) -> Iterator[Problem]:
 
 
 def _missing(policy: EffectivePolicy) -> Iterator[Problem]:
-    """Data sources that every workload must have, and that nobody has any more."""
+    """Imposed data sources that no longer exist."""
     for key, source in policy.missing.items():
         yield Problem.of(Role.WORKLOAD, "imposedAssets", "imposed", value=key, source=source,
                       accepted="a policy without it", label="Data source")  # fmt: skip

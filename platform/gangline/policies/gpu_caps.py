@@ -110,7 +110,7 @@ def _counts(item: Any) -> bool:
 
 
 def _most(rule: FieldRule) -> Sourced | None:
-    """The most devices that the rule allows, and who says so."""
+    """The maximum number of devices, and the scope that sets it."""
     caps = [rule.maximum] if rule.maximum is not None else []
     if rule.fixed is not None:
         caps.append(Sourced(rule.fixed.value or 0, rule.fixed.source))

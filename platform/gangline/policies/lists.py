@@ -91,7 +91,7 @@ def _ruled(spec: SpecField, rule: FieldRule, item: Mapping[str, Any]) -> Mapping
 def _is_elsewhere(spec: SpecField, item: Mapping[str, Any], path: str) -> bool:
     """Whether the attribute belongs to an alternative that the item does not have.
 
-    A claim that is there already is described by nobody.
+    An existing claim has no description.
     """
     group = path.partition(".")[0]
     attribute = spec.attribute(path)
@@ -136,7 +136,7 @@ def _key_in(spec: SpecField) -> Callable[[Any], str]:
 def item_problem(
     role: Role, spec: SpecField, index: int | None, key: str, code: str, source: str, **params: Any
 ) -> Problem:
-    """A problem with one item; without index it is about an item that nobody sent.
+    """A problem with one item; without index it is about an item that was not sent.
 
     The rule of ``code`` is one of those of `ITEM_ACCEPTED`.
     """

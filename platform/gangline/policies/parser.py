@@ -1,4 +1,4 @@
-"""From the text of a policy to what it says, with everything that is wrong in it and its line."""
+"""Parses the text of a policy, with every problem in it and its line."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ def parse(text: str | bytes, models: SpecModels = SPEC) -> PolicyDocument:
 
 
 class _Reader:
-    """Walks one document and collects what it says and what is wrong with it."""
+    """Walks one document and collects its rules and its problems."""
 
     def __init__(self, document: YamlDocument, models: SpecModels) -> None:
         self._document, self._models = document, models
@@ -218,7 +218,7 @@ class _Reader:
         yield from inside(place, self._object(place, stated.get("attributes")), "")
 
     def _fits(self, at: Path, field: SpecField, attribute: SpecField, value: Any) -> bool:
-        """Whether the spec takes ``value`` for an attribute; says why not.
+        """Whether the spec takes ``value`` for an attribute; adds a problem if not.
 
         What an item lacks beside it is not the matter here.
         """
@@ -231,7 +231,7 @@ class _Reader:
         return not wrong
 
     def _valid(self, at: Path, field: SpecField, value: Any, of: SpecField | None = None) -> bool:
-        """Whether the spec takes ``value``; says why not. ``of``: the list of an attribute."""
+        """Whether the spec takes ``value``; adds a problem if not. ``of``: its list."""
         if of is not None:
             return self._fits(at, of, field, value)
         problems = validate(self._models.worker, Role.WORKER, {field.path: value}, is_whole=False)

@@ -137,7 +137,7 @@ class RoleResolver:
         return switch is None or switch.value not in note.values
 
     def wait_for_people(self, workers: Mapping[str, Value]) -> None:
-        """Where nobody says what the pods of an interactive session run, they sleep."""
+        """Without a command, the pods of an interactive session sleep."""
         session = workers.get(INTERACTIVE)
         is_leader = self.role is Role.MASTER and "launcher" in workers
         said = any(path in self.values and self.values[path].value for path in ("command", "args"))
@@ -168,7 +168,7 @@ class RoleResolver:
         return found
 
     def _script(self, given: Mapping[str, Value], under: Mapping[str, Value]) -> batch.Read:
-        """What the person's own script says; nothing where there is none."""
+        """The values of the person's own script; empty where there is none."""
         if batch.SCRIPT not in self.every_field:
             return batch.Read()
 
@@ -428,7 +428,7 @@ class RoleResolver:
                     yield breach.of(draft, label=label)
 
     def told(self) -> list[Problem]:
-        """The problems, each with what the administrator tells about the rule that it breaks."""
+        """The problems, each with the message of the rule that it breaks."""
         return [p.at(hint=hint) if (hint := self._hint(p)) else p for p in self.problems]
 
     def _hint(self, problem: Problem) -> str:

@@ -36,7 +36,7 @@ class Step(Sourced):
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """What one scope says about the field, and whether that counts."""
+    """The rule of one scope for the field, and whether it is in effect."""
 
     scope: str
     rule: str
@@ -48,8 +48,8 @@ class TraceRow:
 class FieldRule:
     """The merged policy for one field: every rule in it must hold (R22).
 
-    The default of a list is its items; ``item_sources`` says by key which scope gave each.
-    ``conflict`` is the predicate that says why no value at all is allowed.
+    The default of a list is its items; ``item_sources`` has the scope of each by key.
+    ``conflict`` is the reason why no value at all is allowed.
     """
 
     default: Sourced | None = None
@@ -77,9 +77,9 @@ class FieldRule:
     item_sources: Mapping[str, str] = field(default_factory=dict)
     conflict: str = ""
     completed: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
-    """Of a list: an item with what the cluster gives to whoever says nothing of it."""
+    """Of a list: an item with the defaults of the cluster."""
     messages: Mapping[str, str] = field(default_factory=dict)
-    """What a scope tells people who break its rule, by scope."""
+    """The message for a broken rule, by scope."""
 
 
 @dataclass(frozen=True, slots=True)

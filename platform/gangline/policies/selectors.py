@@ -51,7 +51,7 @@ def effective_for(project: Project) -> EffectivePolicy:
 
 
 def _defaults(project: Project) -> Iterator[tuple[str, str, str, str]]:
-    """What a project says of its workloads and any policy may say otherwise."""
+    """What a project sets for its workloads and any policy may override."""
     if project.default_pools:
         said = {key: {"nodePools": project.default_pools} for key in ("worker", "master")}
         yield "project", project.name, json.dumps({"defaults": said}), f"project {project.name}"

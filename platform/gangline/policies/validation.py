@@ -66,7 +66,7 @@ def check_imposed(document: PolicyDocument, found: Mapping[str, Imposable]) -> l
 def check_keys(document: PolicyDocument, refused: Callable[[str], str]) -> list[Problem]:
     """Default labels and annotations with which every workload would be refused.
 
-    ``refused``: the domain of a key that nobody may use, or nothing.
+    ``refused``: the reserved domain of a key, or empty.
     """
     problems: list[Problem] = []
     for role in HALVES:
@@ -81,7 +81,7 @@ def check_keys(document: PolicyDocument, refused: Callable[[str], str]) -> list[
 
 
 def _in_order(problems: Sequence[Problem]) -> list[Problem]:
-    """By line, each once: a flat document says everything for both halves."""
+    """By line, each once: a flat document applies to both halves."""
     unique: list[Problem] = []
     said: dict[int, list[Problem]] = {}
     for problem in problems:
@@ -155,7 +155,7 @@ class _Check:
             yield self._problem(line, "rules", "chain", value=computed.value.field)
 
     def _unfilled(self, stated: RuleSet, line: int) -> Iterator[Problem]:
-        """Of a field without a default: nobody can fill it, or everybody must."""
+        """Of a field without a default: it cannot be filled in, or must always be."""
         fixed, kinds = self.after.fixed, stated.kinds
         if fixed and self.after.required and fixed.value is None and stated.lines:
             yield self._problem(line, "rules", "nobody")

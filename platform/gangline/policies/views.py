@@ -111,7 +111,7 @@ def policy_list(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
-    """The text of one policy. POST with ``check`` only says what is wrong; without, it saves."""
+    """The text of one policy. POST with ``check`` only validates; without, it saves."""
     actor = actor_of(request, "form")
     scope = _scope(actor.user, scope_id)
     policy = Policy.objects.select_related("updated_by").filter(scope=scope).first()

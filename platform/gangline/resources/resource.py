@@ -310,7 +310,7 @@ class Resource(Generic[M]):
             scope.delete()
 
     def kept_because(self, obj: M) -> Problem | None:
-        """Why this one object cannot be deleted by anybody; None: it can."""
+        """Why this object cannot be deleted at all; None: it can."""
         return None
 
     def notice(self, obj: M, *, actor: Actor | None) -> str:

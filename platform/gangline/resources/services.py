@@ -255,7 +255,7 @@ def _normalize_name(resource: Resource[M], obj: M) -> None:
 def _unseen(resource: Resource[M], obj: M, before: M | None) -> Iterator[Problem]:
     """What people would not see in a text that is new. A name is one line, and stricter.
 
-    What was stored before stays: whoever changes something else did not write it.
+    What was stored before stays valid while other fields are changed.
     """
     for field in obj._meta.concrete_fields:
         text = vars(obj).get(field.attname)

@@ -21,7 +21,7 @@ def panel_of(resource: Resource[Any]) -> Panel:
 
 
 def body(resource: Resource[Any], obj: Any) -> dict[str, Any]:
-    """What the API writes of the object, without what only the server says."""
+    """What the API writes of the object, without fields that only the server sets."""
     serializer = resource.serializer_class()
     return _written(serializer, serializer.to_representation(obj))
 

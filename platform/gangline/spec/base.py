@@ -48,7 +48,7 @@ class SpecModel(BaseModel):
 def refused(
     message: str, accepted: str = "", code: LiteralString = "format"
 ) -> PydanticCustomError:
-    """The error a validator raises: ``message`` is a predicate, ``accepted`` says what would do.
+    """The error a validator raises: ``message`` is a predicate, ``accepted`` what is valid.
 
     Of a ``size`` the message is the bounds alone.
     """
@@ -86,7 +86,7 @@ class Ui:
     from_file: bool = False
     """Of a text: forms also take it from a file that the person chooses."""
     redraws: bool = False
-    """What other fields show follows from it: forms draw them anew when it is chosen."""
+    """Other fields depend on it: forms redraw them when it changes."""
     instructs: bool = False
     """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 
@@ -234,7 +234,7 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class Restricted:
-    """It reaches beyond its pod: nobody may set it, unless a policy says that they may.
+    """It reaches beyond its pod: it must not be set unless a policy allows it.
 
     With ``least`` or ``choices`` only what lies outside of them is closed.
     """

@@ -56,7 +56,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a script says. ``values`` by path of the workers' half."""
+    """The values of a script. ``values`` by path of the workers' half."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     objections: Sequence[Objection] = ()

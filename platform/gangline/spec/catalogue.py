@@ -70,7 +70,7 @@ class SpecField:
     ui: Ui
     default: Any = None
     is_ruled: bool = False
-    """The default is a policy's, which fills it in where nobody says otherwise."""
+    """The default is a policy's, which applies where no value is given."""
     minimum: Bound | None = None
     maximum: Bound | None = None
     exclusive_minimum: Bound | None = None
@@ -191,7 +191,7 @@ class SpecField:
         return {i.path.partition(".")[0]: i.alternative for i in self.items if i.alternative}
 
     def flat(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of an item of a list by attribute; None where it says nothing."""
+        """The values of an item of a list by attribute; None where it is empty."""
         return {attribute.path: _inside(item, attribute.path) for attribute in self.items}
 
     def complete(self, item: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ MOST = 64
 
 
 class Gpus(SpecModel):
-    """What a pod asks of GPUs."""
+    """The GPUs that a pod requests."""
 
     gpu_devices_request: Annotated[
         int | None,
@@ -90,5 +90,5 @@ _NAMES = frozenset(to_camel(name) for name in Gpus.model_fields)
 
 
 def is_gpu_field(path: str) -> bool:
-    """Whether the field at ``path`` of a replica asks something of GPUs."""
+    """Whether the field at ``path`` of a replica requests GPUs."""
     return path.rpartition(".")[2] in _NAMES

@@ -28,7 +28,7 @@ def problem(text: str) -> str | None:
 
 
 def host(image: str) -> str:
-    """The registry that an image comes from: Docker Hub where its name says none."""
+    """The registry that an image comes from: Docker Hub where its name has none."""
     first, slash, _ = image.partition("/")
     is_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
     return first.lower() if is_host else DOCKER_HUB[0]

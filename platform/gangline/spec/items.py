@@ -12,7 +12,7 @@ def chosen(field: SpecField, item: Mapping[str, Any]) -> list[str]:
 
 
 def merged(field: SpecField, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with what ``over`` says; objects inside are merged likewise.
+    """``base`` overridden by ``over``; objects inside are merged likewise.
 
     Another alternative takes the place of the one there.
     """

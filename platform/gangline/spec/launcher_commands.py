@@ -26,7 +26,7 @@ LAUNCHER_CHOICES = (MPIRUN, HOROVODRUN, SRUN, GLOO)
 
 
 def leading_half(framework: str, *, has_own_master: bool, launcher: str | None = None) -> Role:
-    """Whose command must be said: what a master leaves open follows the workers, and under MPI
+    """Whose command is required: what a master leaves open follows the workers, and under MPI
     only the launcher's is started, unless the program of the workers is what a ``launcher`` starts.
     """
     is_own = has_own_master and framework_of(framework).launches and not launcher
@@ -107,7 +107,7 @@ def choice_problems(worker: WorkerSpec, master: ReplicaSpec | None) -> Iterator[
 
 
 def unfit(launcher: str | None, why_not: Callable[[str], str]) -> Iterator[Problem]:
-    """The chosen launcher where the place has not got it, by what ``why_not`` says of each."""
+    """The chosen launcher if the cluster lacks it, according to ``why_not``."""
     if launcher and (why := why_not(launcher)):
         yield Problem.of(
             Role.WORKER, "launcher", "launcher:unfit", value=launcher, why=why.rstrip("."),

@@ -1,4 +1,4 @@
-"""Where a pod may run on a cluster, and what it asks of a node beyond CPUs, memory and GPUs."""
+"""Where a pod may run on a cluster, and what it requires of a node beyond CPUs, memory and GPUs."""
 
 import re
 from collections.abc import Mapping

@@ -108,7 +108,7 @@ def split_names(text: str) -> list[str]:
 def named_tools(value: Any) -> Any:
     """Tools with a name from what they are, and their lists of people as texts.
 
-    An address or a node port that somebody gives is a custom one.
+    A given address or node port is a custom one.
     """
     if not isinstance(value, list):
         return value

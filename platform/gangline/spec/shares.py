@@ -19,7 +19,7 @@ _EXACT = 9
 
 
 def portion(values: Mapping[str, Any], device: int = 0) -> float:
-    """How much of each device a pod takes. ``device``: bytes of one; 0: nobody knows."""
+    """How much of each device a pod takes. ``device``: bytes of one; 0: unknown."""
     said = values.get(_PORTION) if values.get(_TYPE) == PORTION else None
     memory = values.get(_MEMORY) if values.get(_TYPE) == MEMORY else None
     if device and isinstance(memory, str):

@@ -125,7 +125,7 @@ class AccessModes(SpecModel):
 
 
 class ClaimInfo(SpecModel):
-    """What a new claim asks for. ``addedAttrValues``: parameters that its class has."""
+    """The request of a new claim. ``addedAttrValues``: parameters that its class has."""
 
     model_config = ConfigDict(json_schema_extra=pairs_schema)
 

@@ -1,4 +1,4 @@
-"""What an administrator says of a storage class, and what that means for claims on it. Pure."""
+"""The settings of a storage class, and their effect on claims. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -103,7 +103,7 @@ class Parameter(SpecModel):
         found = self._breach(text)
         if found is None or not self.validation_error:
             return found
-        # What whoever configured the class tells in place of it.
+        # The message that was configured for the class, in its place.
         return found.at(raw=f"cannot be this: {self.validation_error}")
 
     def _breach(self, text: str) -> Problem | None:
@@ -163,7 +163,7 @@ class Parameters(SpecModel):
 
 
 def _breach(code: str, attribute: str, accepted: str, **params: Any) -> Problem:
-    """What a claim asks of its class and cannot have. ``attribute`` is a path of the volume."""
+    """What a claim requests of its class and cannot have. ``attribute`` is a path of the volume."""
     return Problem(code, attribute, {"accepted": accepted, **params})
 
 
@@ -241,7 +241,7 @@ class ClassRules:
         }
 
     def missing(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What `standing` adds to a volume that says nothing of it."""
+        """What `standing` adds to a volume without a value of its own."""
         claim = item.get("claimInfo")
         claim = claim if isinstance(claim, Mapping) else {}
         modes = claim.get("accessModes")
@@ -263,7 +263,7 @@ class ClassRules:
         return found
 
     def breaches(self, volume: Volume, *, is_asset: bool = False) -> Iterator[Problem]:
-        """V18 and all else that a new claim asks for although it is not allowed."""
+        """V18 and every other request of a new claim that is not allowed."""
         claim = volume.claim_info
         if claim is None:
             return
@@ -333,7 +333,7 @@ class Classes:
     """The storage classes of one cluster."""
 
     rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By name, as they are kept with the cluster; without what nobody configured."""
+    """By name, as they are kept with the cluster; without what is not configured."""
     default: str = ""
 
     def of(self, name: str | None) -> ClassRules:

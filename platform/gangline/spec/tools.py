@@ -38,7 +38,7 @@ TOOLS: Mapping[str, tuple[str, int | None]] = MappingProxyType(
         "chatbot-ui": ("Chatbot UI", None),
     }
 )
-"""What people call each type, and the port on which it listens unless somebody says otherwise."""
+"""The name of each type, and the port on which it listens by default."""
 _WORDS = {name: word for name, (word, _) in TOOLS.items()}
 _NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,22}[a-z0-9])?")
 _HOST = re.compile(
@@ -265,7 +265,7 @@ class ExposedUrl(Tool):
 
 
 class ExposedPort(Tool):
-    """A port of a tool that a Service of the cluster opens, to whoever can reach it."""
+    """A port of a tool that a Service of the cluster opens to everyone who can reach it."""
 
     service_type: Annotated[
         Literal["NodePort", "LoadBalancer", "ClusterIP"] | None,

@@ -26,7 +26,7 @@ def flatten(
 ) -> tuple[dict[str, Any], list[Problem]]:
     """What was said, by path, with what stands where no field is.
 
-    Values are taken as they are: ``validate`` judges them. ``null`` means "not said".
+    Values are taken as they are: ``validate`` judges them. ``null`` means "not given".
     """
     values: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -124,7 +124,7 @@ def validate(
     """Every way in which ``values`` (by path) break the spec itself, in catalogue order.
 
     ``is_whole``: they are all of a replica, so that rules between fields count. ``sent`` tells of
-    merged lists which index each item had when it was sent, None for an item that nobody sent.
+    merged lists which index each item had when it was sent, None for an item that was not sent.
     Never raises for a JSON value, whatever its type, size or characters.
     """
     fields = catalogue(model)

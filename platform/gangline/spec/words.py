@@ -132,7 +132,7 @@ def _from_to(field: SpecField, low: Bound | None, high: Bound | None) -> str:
 
 
 def _bound(field: SpecField, value: Any) -> str:
-    """A bound as it is written in JSON, for the answer that tells what to send."""
+    """A bound as it is written in JSON, for error responses."""
     return plain_number(value) if isinstance(value, int | float) else str(value)
 
 

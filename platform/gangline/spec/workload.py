@@ -35,7 +35,7 @@ __all__ = ["INTERACTIVE", "SPEC", "WAITING", "ReplicaSpec", "SpecModels", "Worke
 MINUTE, DAY = 60, 24 * 60 * 60
 INTERACTIVE = "interactive"
 WAITING = "sleep infinity"
-"""What the pods of an interactive session run where nobody says what."""
+"""The default command of the pods of an interactive session."""
 _PROGRAMS = tuple(PROGRAMS)
 """Frameworks whose processes Gangline starts: the others have no command."""
 

@@ -5,19 +5,21 @@ an attempt while the workload goes on: it is let go before that job is deleted, 
 the next attempt's. In between nobody owns it, which is how `collect` knows what to remove.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gangline.drivers.base import AttemptRef, Busy, Refused, Result
+from gangline.drivers.base import AttemptRef, Busy, Refused, Result, Unknown
 
 from . import errors, labels, manifests
-from .client import Answer, Client, Doubt
+from .client import Answer, Client, Doubt, Unreachable
 from .jobs import Job
 from .objects import Objects
 from .resources import CLAIMS
 from .volumes import EPHEMERAL, PERSISTENCY, PERSISTENT
 
 SOON = 2.0
+MOST_TOLD = 500
+"""So many claims of a namespace are offered."""
 Claim = Mapping[str, Any]
 Refusal = Callable[[str, Answer], Result]
 """Gets the namespace and the answer to a write that was not carried out."""
@@ -132,6 +134,22 @@ class Claims:
         answer = self.client.delete(CLAIMS, namespace, meta["name"], uid=meta["uid"])
         if not answer.ok and answer.status not in (404, 409):
             raise Doubt(errors.reading(answer), answer)
+
+
+def there(client: Client, namespace: str) -> Sequence[str] | Unknown:
+    """Names of the claims in a namespace that others made."""
+    try:
+        answer = client.list(CLAIMS, namespace, limit=MOST_TOLD)
+    except Unreachable as why:
+        return Unknown(str(why))
+    if not answer.ok:
+        return Unknown(errors.reading(answer))
+    listed = (one["metadata"] for one in answer.body.get("items") or ())
+    return sorted(one["name"] for one in listed if not _is_ours(one.get("labels") or {}))
+
+
+def _is_ours(marks: Mapping[str, str]) -> bool:
+    return labels.INSTALL in marks
 
 
 def _is_of_workload(claim: Claim, ref: AttemptRef) -> bool:

@@ -40,6 +40,7 @@ from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
     check,
+    claims,
     deadlines,
     field_hints,
     kept,
@@ -108,6 +109,9 @@ class KubernetesDriver:
 
     def capacity(self) -> Capacity | None:
         return probe.capacity(self.client)
+
+    def claims_there(self, namespace: str) -> Sequence[str] | Unknown:
+        return claims.there(self.client, namespace)
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         namespace = self._namespace(submission)
