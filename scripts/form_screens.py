@@ -94,14 +94,14 @@ def _from_nothing(product: Product, camera: Camera) -> None:
     page.goto(page.url.replace("/workers", "/review"))
     camera.take(page, "form-review-incomplete")
     page.goto(page.url.replace("/review", "/workers"))
-    session = page.get_by_role("radiogroup", name="Interactive session")
-    session.get_by_role("radio", name="On", exact=True).check()
+    session = page.get_by_role("switch", name="Interactive session")
+    session.check()
     everything_is_saved(page)
     page.keyboard.press("Escape")
     page.get_by_role("heading", level=1).click()
     environment = page.locator(".section").first
     camera.take(page, "form-interactive", environment)
-    session.get_by_role("radio", name="Off", exact=True).check()
+    session.uncheck()
     everything_is_saved(page)
     for title, name in (("Environment", "environment"), ("General settings", "general")):
         section = page.locator(".section").filter(has=page.get_by_role("heading", name=title))

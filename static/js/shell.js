@@ -355,7 +355,8 @@ const follow = (place) => {
   const isToldAnyway = !said && place.matches(".sheet-cell") && control.value !== (place.dataset.usual ?? "");
   const stays = isMet || !!place.querySelector(".error") || isToldAnyway;
   place.toggleAttribute("data-aside", !stays);
-  control.name = control.name.replace(ASIDE, "") + (stays ? "" : ASIDE);
+  const name = control.name.replace(ASIDE, "") + (stays ? "" : ASIDE);
+  for (const one of place.querySelectorAll(`[name="${control.name}"]`)) one.setAttribute("name", name);
 };
 
 const followAll = () => document.querySelectorAll("[data-needs]").forEach(follow);

@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
 from tests.support.screens import violations
 from tests.support.training_form import CREATED, everything_is_saved
@@ -359,6 +360,40 @@ def test_e5_what_follows_another_field_is_shown_and_the_cursor_stays(
     limit.fill("6")
     everything_is_saved(page)
     expect(request).to_have_value("4.5")
+
+
+@pytest.mark.thorough
+def test_a_switch_is_turned_by_keyboard_and_goes_back(
+    open_page: Opener, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalDriver, "unsupported", {})
+    text = "defaults: {worker: {stdin: true}}"
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    page = open_page()
+    start(page)
+    unfold(page, "stdin")
+    stdin, tty = (page.get_by_role("switch", name=n) for n in ("Standard input", "Terminal"))
+    expect(stdin).to_be_checked()
+    tty.focus()
+    page.keyboard.press("Space")
+    everything_is_saved(page)
+    assert Draft.objects.get().inputs["workers"]["tty"]["text"] == "true"
+    stdin.focus()
+    page.keyboard.press("Space")
+    expect(tty).to_be_hidden()
+    everything_is_saved(page)
+    typed = Draft.objects.get().inputs["workers"]
+    assert (typed["stdin"]["text"], typed["tty~aside"]["text"]) == ("false", "true")
+    page.get_by_role("button", name="Reset Standard input").click()
+    expect(stdin).to_be_checked()
+    expect(stdin).to_be_focused()
+    expect(tty).to_be_checked()
+    page.locator(ARGS).fill("--epochs 3")
+    everything_is_saved(page)
+    typed = Draft.objects.get().inputs["workers"]
+    assert "stdin" not in typed
+    assert typed["tty"]["text"] == "true"
+    assert violations(page) == []
 
 
 @pytest.mark.thorough

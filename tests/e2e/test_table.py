@@ -145,7 +145,7 @@ def test_columns_views_and_the_bulk_bar(window: Windows, page: Page, waiting: Wa
     other = window()
     other.goto("/workloads")
     other.get_by_role("link", name="Views").click()
-    other.get_by_role("dialog").get_by_role("link", name="Images").click()
+    other.get_by_role("dialog").get_by_role("link", name="Images", exact=True).click()
     other.wait_for_url(re.compile("cols=image,status,"))
     boxes = page.locator("tbody").get_by_role("checkbox")
     before = boxes.nth(3).bounding_box()
@@ -189,6 +189,18 @@ def test_keys_walk_and_rows_of_the_compact_table_are_40_px(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("n")
     page.wait_for_url(re.compile("/workloads/new"))
+
+
+def test_a_page_is_fetched_when_its_link_is_pointed_at(page: Page) -> None:
+    """And then shown without being asked for once more."""
+    link = page.locator("tbody a.name").first
+    path = link.get_attribute("href") or ""
+    with page.context.expect_event("request", lambda one: one.url.endswith(path)):
+        link.hover()
+    link.click()
+    page.wait_for_url(f"**{path}")
+    came = page.evaluate("performance.getEntriesByType('navigation')[0].deliveryType")
+    assert came == "navigational-prefetch"
 
 
 def test_home_follows_what_changes(window: Windows, waiting: Waiting) -> None:

@@ -193,8 +193,11 @@ def rule_sets(
         if kind in ("min", "max"):
             bounded = scalars(field) if field.kind.is_numeric else st.integers(0, 20)
             found[kind] = draw(bounded)
-        elif kind == "step":
+        elif kind in ("step", "maxTotal"):
             found[kind] = draw(st.integers(1, 4))
+        elif kind == "registries":
+            places = st.sampled_from(["registry.lab", "registry.lab/team", "docker.io"])
+            found[kind] = draw(st.lists(places, min_size=1, unique=True))
         elif kind == "options":
             value = field.items[0] if field.is_array else field
             found[kind] = draw(st.lists(scalars(value), min_size=1, max_size=3, unique=True))

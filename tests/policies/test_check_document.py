@@ -106,7 +106,7 @@ def test_a_policy_must_agree_with_itself(text: str, line: int, path: str, messag
             "rules: {worker: {numWorkers: {min: 4}}}",
             "rules: {worker: {numWorkers: {max: 2}}}",
             1,
-            "can have no value: the whole installation asks for at least 4,"
+            "can have no value: the whole installation requires at least 4,"
             " this policy for at most 2",
         ),
         (

@@ -200,7 +200,7 @@ def test_a_text_outside_the_options_is_no_default() -> None:
     [
         (
             (rules(min=4), rules(max=2)),
-            "can have no value: the whole installation asks for at least 4,"
+            "can have no value: the whole installation requires at least 4,"
             " cluster c1 for at most 2",
         ),
         (

@@ -248,7 +248,7 @@ def test_rules_that_contradict_each_other_fail_closed_and_name_the_scopes() -> N
         document(rules={"worker": {"numWorkers": {"max": 2}}}),
     )
     sentence = (
-        "can have no value: the whole installation asks for at least 4, cluster c1 for at most 2"
+        "can have no value: the whole installation requires at least 4, cluster c1 for at most 2"
     )
     for said in ({}, {"worker__numWorkers": 3}):
         resolution = say(rules, **said)

@@ -1,4 +1,4 @@
-"""Booleans are switches of three positions: on, off, and one that says nothing."""
+"""Booleans are switches; one that nobody has touched says nothing."""
 
 import pytest
 
@@ -6,46 +6,81 @@ from gangline.policies.services import save
 from gangline.spec.workload import WAITING
 from tests.support.forms import Filler
 from tests.support.world import IMAGE, World
-from workloads.models import Workload
+from workloads.models import Draft, Workload
 
 pytestmark = pytest.mark.django_db
 PATH = "worker.createHomeDir"
 DEFAULT = "defaults: {worker: {createHomeDir: true}}"
 FIXED = f"{DEFAULT}\nrules: {{worker: {{createHomeDir: {{canEdit: false}}}}}}"
+REQUIRED = "rules: {worker: {createHomeDir: {required: true}}}"
 
 
-def positions(filler: Filler) -> list[tuple[str, bool, bool]]:
-    """Value of each position, whether it is chosen, and whether it is closed."""
-    page = filler.get("workers").page
-    name = PATH if page.has(name=PATH) else "f-worker-createHomeDir"
-    found = [e.attributes for e in page.elements if e.attributes.get("name") == name]
-    return [(a["value"] or "", "checked" in a, "disabled" in a) for a in found]
+def is_on(filler: Filler, path: str = PATH, step: str = "workers") -> bool:
+    control = filler.get(step).page.one(id=f"f-{path.replace('.', '-')}")
+    assert control.attributes["role"] == "switch"
+    return "checked" in control.attributes
 
 
-def test_each_position_is_kept_and_told_apart(filler: Filler) -> None:
+def said(filler: Filler, half: str = "workers") -> str | None:
+    typed = Draft.objects.get().inputs.get(half, {}).get(PATH.partition(".")[2])
+    return str(typed["text"]) if typed else None
+
+
+def turn(filler: Filler, *, on: bool, path: str = PATH, step: str = "workers") -> None:
+    """Send the step as a browser does: what stands before the checkbox, and it where it is on."""
+    page = filler.get(step).page
+    off_value, on_value = (e.attributes["value"] for e in page.all(name=path))
+    rest = [(name, text) for name, text in page.fields() if name != path]
+    sent = [(path, off_value), *([(path, on_value)] if on else [])]
+    filler.send(step, [*rest, *sent, ("_go", "apply")])
+
+
+def test_it_says_what_differs_from_what_holds_anyway(filler: Filler, world: World) -> None:
     filler.fill()
-    assert positions(filler) == [("", True, False), ("false", False, False), ("true", False, False)]
-    for value in ("true", "false", ""):
-        filler.post("workers", {PATH: value}, go="apply")
-        assert [v for v, chosen, _ in positions(filler) if chosen] == [value]
-
-
-def test_a_default_of_a_policy_is_shown_and_can_be_gone_back_to(
-    filler: Filler, world: World
-) -> None:
+    assert (is_on(filler), said(filler)) == (False, None)
+    for on, text in ((True, "true"), (False, None)):
+        turn(filler, on=on)
+        assert (is_on(filler), said(filler)) == (on, text)
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=DEFAULT)
-    filler.fill()
-    assert positions(filler) == [("false", False, False), ("true", True, False)]
-    filler.post("workers", {PATH: "false"}, go="apply")
-    assert positions(filler)[0] == ("false", True, False)
+    for on, text in ((True, None), (False, "false"), (True, None), (False, "false")):
+        turn(filler, on=on)
+        assert (is_on(filler), said(filler)) == (on, text)
     filler.post("workers", go=f"reset:{PATH}")
-    assert positions(filler)[1] == ("true", True, False)
+    assert (is_on(filler), said(filler)) == (True, None)
+
+
+def test_the_masters_stands_as_the_workers_until_it_is_turned(filler: Filler) -> None:
+    filler.fill()
+    turn(filler, on=True)
+    filler.post("master", {"master.different": "on"}, go="apply")
+    own = {"path": "master.createHomeDir", "step": "master"}
+    assert is_on(filler, **own)
+    assert "On (as the workers)" in filler.get("master").page.html
+    turn(filler, on=True, **own)
+    assert said(filler, "master") is None
+    turn(filler, on=False, **own)
+    assert (is_on(filler, **own), said(filler, "master")) == (False, "false")
 
 
 def test_a_policy_locks_it_where_it_stands(filler: Filler, world: World) -> None:
     filler.fill()
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=FIXED)
-    assert positions(filler) == [("false", False, True), ("true", True, True)]
+    assert is_on(filler)
+    control = filler.get("workers").page.one(id="f-worker-createHomeDir")
+    assert "disabled" in control.attributes
+    assert "name" not in control.attributes
+
+
+def test_where_one_must_choose_neither_position_is_chosen(filler: Filler, world: World) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=REQUIRED)
+    filler.post("setup", {"workload.name": "digits"})
+    page = filler.get("workers").page
+    options = page.one(name=PATH).inside
+    assert [(e.attributes["value"], "selected" in e.attributes) for e in options] == [
+        ("", True),
+        ("false", False),
+        ("true", False),
+    ]
 
 
 def test_a_session_needs_no_command_and_has_limits_of_its_own(filler: Filler) -> None:

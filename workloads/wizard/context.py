@@ -235,6 +235,7 @@ class WizardContext:
             notes=self.credentials.notes(notes, image),
             makers=self.credentials.makers(role),
             galleries=self.galleries.fields(role),
+            has_switches=True,
             suggestions=self._suggestions(facts.detail.get("suggestions", {}) if facts else {}),
         )
 

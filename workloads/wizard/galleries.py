@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 from django.db.models import Q, prefetch_related_objects
 
@@ -242,7 +242,8 @@ class Galleries:
             by_policy=bool(ruled) and not unready,
             explain="" if unready else about,
             kind=kind.key,
-            **uses_of(asset),
+            used=asset.used_count,
+            used_at=used_at(asset),
             details=f"{SHOW}:{asset.pk}",
         )
 
@@ -302,7 +303,8 @@ class Galleries:
                 reason=reason,
                 by_policy=bool(ruled) and not unfit,
                 explain="" if unfit else about,
-                **uses_of(asset),
+                used=asset.used_count,
+                used_at=used_at(asset),
                 details=f"{SHOW}:{asset.pk}",
             )
 
@@ -373,15 +375,9 @@ def scopes_of(shared: Iterable[Asset | Template]) -> tuple[str, ...]:
     return tuple(sorted({one.scope.title for one in shared}))
 
 
-class _Uses(TypedDict):
-    used: int
-    used_at: int
-
-
-def uses_of(one: Asset | Template) -> _Uses:
-    """How often it was taken, and when last: a gallery is sorted by both."""
-    at = int(one.last_used_at.timestamp()) if one.last_used_at else 0
-    return {"used": one.used_count, "used_at": at}
+def used_at(one: Asset | Template) -> int:
+    """When a workload took it last, as a gallery is sorted by it."""
+    return int(one.last_used_at.timestamp()) if one.last_used_at else 0
 
 
 def _left_out(count: int) -> str:

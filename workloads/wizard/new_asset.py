@@ -174,6 +174,7 @@ def _form(
         policy=effective_policy([]),
         standing={},
         galleries={},
+        has_switches=False,
         only=frozenset([kind.item] if kind.item else kind.asked),
         # What can be named hangs on where the asset will hold, which its own form knows.
         notes={path: note for path, note in whole.notes.items() if path not in naming()},

@@ -23,7 +23,7 @@ from gangline.spec_forms import limits
 from workloads.services.admission import Standing
 from workloads.services.room import room_in_words
 from workloads.wizard.choices import Choices
-from workloads.wizard.galleries import scopes_of, uses_of
+from workloads.wizard.galleries import scopes_of, used_at
 from workloads.wizard.prefill import with_template
 from workloads.wizard.state import (
     CLUSTER,
@@ -243,7 +243,8 @@ class SetupPage:
             blocked=bool(reason) and not is_chosen,
             reason=reason,
             by_policy=bool(ruled_out) and not unfit,
-            **uses_of(template),
+            used=template.used_count,
+            used_at=used_at(template),
         )
 
     @property

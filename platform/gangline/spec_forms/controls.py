@@ -32,9 +32,7 @@ def control_of(
         return "cards"
     if units.has_unit(spec):
         return "amount"
-    if spec.kind is Kind.BOOLEAN:
-        return "switch"
-    if choices or rule.options or spec.kind is Kind.CHOICE:
+    if choices or rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN):
         return "select"
     return "textarea" if spec.ui.rows else "text"
 
@@ -74,8 +72,23 @@ def options_of(
 def fixed_switch(value: object) -> tuple[Option, ...]:
     """Both positions of a switch that a policy holds at ``value``."""
     return tuple(
-        Option(text, word, text == str(value).lower(), blocked=True)
+        Option(text, word, text == ("true" if value is True else "false"), blocked=True)
         for text, word in _OFF_ON.items()
+    )
+
+
+def switch_options(
+    spec: SpecField, text: str, standing: str, *, follows: bool
+) -> tuple[Option, ...]:
+    """Off and on. The position that holds anyway is sent as nothing: who leaves it there says
+    nothing. ``text`` is what was said, if anything."""
+    usual = standing or ("true" if spec.ui.placeholder == "on" else "false")
+    why = "as the workers" if follows and standing else "default"
+    return tuple(
+        Option("", f"{word} ({why})", (text or usual) == value)
+        if value == usual and text != value
+        else Option(value, word, (text or usual) == value)
+        for value, word in _OFF_ON.items()
     )
 
 

@@ -32,6 +32,7 @@ from gangline.spec_forms.controls import (
     fixed_switch,
     needs,
     options_of,
+    switch_options,
     unit_options,
 )
 from gangline.spec_forms.dependent_rows import NO_NOTE
@@ -68,6 +69,8 @@ class RoleForm:
     """Paths of a part of the form; None: all of it."""
     is_author: bool = False
     """It is of an asset: instructions are written here, for those who use it."""
+    has_switches: bool = False
+    """It knows what holds where nothing is said, so that every boolean is on or off."""
     makers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By path of a list: the button that makes what its items name, and its words."""
     _heard: dict[int, tuple[RoleInputs, Said]] = field(
@@ -279,7 +282,7 @@ class _Drawing:
             )
         said_text = self.inputs.shown(spec.path)
         standing = self.inherited.scalars.get(spec.path)
-        follows = self.form.role is Role.MASTER
+        follows, stands = self.form.role is Role.MASTER, standing.text if standing else ""
         typed = said_text or (Typed("", standing.unit if standing else "") if follows else standing)
         typed = typed or Typed("", units.first(spec))
         if units.has_unit(spec):
@@ -288,18 +291,25 @@ class _Drawing:
         choices = self.form.notes.get(spec.path, NO_NOTE).choices.get("", ())
         control, lines = control_of(spec, rule, offers, choices), typed.text.count("\n") + 1
         chip = self._chip(spec, said_text)
+        is_switch = spec.kind is Kind.BOOLEAN and self._is_switch(rule, typed.text, standing)
         return FieldView(
             **common,
             # Programs send texts of several lines; a control of one would lose them.
-            control="textarea" if control == "text" and lines > 1 else control,
+            control="textarea"
+            if control == "text" and lines > 1
+            else "switch"
+            if is_switch
+            else control,
             text=typed.text,
             # What the product takes by itself is set by nobody.
             is_set=spec.ui.advanced and bool(typed.text) and bool(said_text or chip),
             unit="" if units.has_unit(spec) else spec.ui.unit,
             units=unit_options(spec, typed),
-            options=options_of(
-                spec, rule, typed.text, standing.text if standing else "", follows, choices
-            ),
+            options=switch_options(
+                spec, said_text.text if said_text else "", stands, follows=follows
+            )
+            if is_switch
+            else options_of(spec, rule, typed.text, stands, follows, choices),
             cards=_cards(offers, rule, typed, standing if follows else None, common["path"]),
             placeholder=(standing.text if follows and standing else "")
             or self.form.notes.get(spec.path, NO_NOTE).placeholder
@@ -312,7 +322,7 @@ class _Drawing:
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
             inputmode=INPUTMODES.get(spec.kind, ""),
             chip=chip,
-            can_reset=said_text is not None and standing is not None and bool(standing.text),
+            can_reset=said_text is not None and (bool(stands) or is_switch),
             echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
             words=_words(spec, typed.text),
             suggestions=tuple(self.form.suggestions.get(spec.path, ())),
@@ -320,6 +330,11 @@ class _Drawing:
             needs=self._needs(spec),
             is_computed=rule.computed is not None and said_text is None,
         )
+
+    def _is_switch(self, rule: FieldRule, text: str, standing: Typed | None) -> bool:
+        """Whether off and on are all that can be said: nobody must choose, nothing is closed."""
+        is_free = rule.options is None and (rule.required is None or standing is not None)
+        return self.form.has_switches and is_free and text in ("", "false", "true")
 
     def _stands(self, spec: SpecField) -> bool:
         """Whether there is a value where nothing is said."""
@@ -337,8 +352,9 @@ class _Drawing:
         fixed = self.form.rule(other.path).fixed
         typed = self.inputs.scalars.get(other.path) or self.inherited.scalars.get(other.path)
         said = show_text(other, fixed.value) if fixed else typed.text if typed else ""
-        # A control that is not empty shows what stands; an empty one follows the workers.
-        follows = fixed is not None or self.form.role is Role.MASTER
+        # A control that is not empty shows what stands; an empty one follows the workers, and a
+        # switch says nothing where it stays as it is.
+        follows = self.form.role is Role.MASTER or other.kind is Kind.BOOLEAN
         before = self.inherited.scalars.get(other.path)
         standing = said if fixed else before.text if before and follows else ""
         return needs(f"{self.form.role}.{other.path}", other, note, said, standing)

@@ -76,7 +76,7 @@ class TestPlain:
              "none of 3 nodes fits: 2 are full of pods, 1 has too little free memory"),
             ("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. "
              "preemption: 0/2 nodes are available",
-             "none of 2 nodes fits: 2 are not of the kind asked for"),
+             "none of 2 nodes fits: 2 are not of the requested kind"),
             ("0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had untolerated "
              "taint {a: b, c}.",
              "none of 2 nodes fits: 1 is closed to new pods, 1 keeps such pods away (taint a)"),
