@@ -195,21 +195,12 @@ def test_a_page_is_fetched_when_its_link_is_pointed_at(page: Page) -> None:
     """And then shown without being asked for once more."""
     link = page.locator("tbody a.name").first
     path = link.get_attribute("href") or ""
-    asked: list[str] = []
-    page.context.on(
-        "request",
-        lambda one: (
-            asked.append(one.headers.get("sec-purpose", "")) if one.url.endswith(path) else None
-        ),
-    )
-    link.hover()
-    wait_for(lambda: page.wait_for_timeout(50) or asked, what="the early fetch")
+    with page.context.expect_event("request", lambda one: one.url.endswith(path)):
+        link.hover()
     link.click()
     page.wait_for_url(f"**{path}")
-    assert (
-        page.evaluate("performance.getEntriesByType('navigation')[0].deliveryType")
-        == "navigational-prefetch"
-    )
+    came = page.evaluate("performance.getEntriesByType('navigation')[0].deliveryType")
+    assert came == "navigational-prefetch"
 
 
 def test_home_follows_what_changes(window: Windows, waiting: Waiting) -> None:

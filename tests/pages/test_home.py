@@ -58,7 +58,7 @@ def tiles(client: Client) -> dict[str, tuple[str, str]]:
     """Number and address of each tile."""
     page = client.get("/").content.decode()
     found = re.findall(
-        r'class="tile[^"]*" href="([^"]+)">\s*<span[^>]*>([^<]+)</span> <b[^>]*>([^<]+)<', page
+        r'class="tile[^"]*"\s+href="([^"]+)">\s*<span[^>]*>([^<]+)</span> <b[^>]*>([^<]+)<', page
     )
     return {label: (value, unescape(url)) for url, label, value in found}
 

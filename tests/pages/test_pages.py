@@ -305,7 +305,7 @@ def test_the_question_about_several_names_them(
     page = person.post("/workloads/bulk", posted).content.decode()
     assert f"Delete {count} workloads?" in page
     listed = page[page.index('class="dialog-list"') :].partition("</ul>")[0]
-    said = re.findall(r"<li>([^<]*)</li>", listed)
+    said = [" ".join(one.split()) for one in re.findall(r"<li>([^<]*)</li>", listed)]
     assert said == [*(row.name for row in rows[:10]), *([last] if count > 10 else [])]
     assert page.count('aria-label="Breadcrumbs"') == 1
 

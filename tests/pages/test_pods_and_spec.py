@@ -50,8 +50,10 @@ def replicas(workload: Workload, *rows: tuple[str, int, int], **columns: Any) ->
 
 def cells(page: str, column: str) -> dict[str, str]:
     """Text of one column of the table of pods, by pod."""
-    found = re.findall(rf'<tr data-pod="([^"]+)".*?data-col="{column}"[^>]*>(.*?)</td>', page)
-    return {pod: re.sub(r"<[^>]+>", "", text) for pod, text in found}
+    found = re.findall(
+        rf'<tr data-pod="([^"]+)".*?data-col="{column}"[^>]*>(.*?)</td>', page, re.DOTALL
+    )
+    return {pod: re.sub(r"<[^>]+>", "", text).strip() for pod, text in found}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_lines_with_problems_stand_numbered_above_the_text(world: World) -> None
     address = f"/policies/{world.vision.scope_id}"
     answer = client.post(address, {"text": TEXT, "version": "0", "check": "1"})
     assert answer.status_code == 422
-    page = answer.content.decode()
+    page = " ".join(answer.content.decode().split())
     lines = re.findall(
         r'<li class="bad"[^>]* value="(\d+)"[^>]*><code>(.*?)</code>(.*?)</li>', page
     )
@@ -116,7 +116,7 @@ def test_a_text_that_fits_has_no_such_lines(world: World) -> None:
 
 def page_of(world: World, address: str, person: str = "administrator") -> str:
     client = world.client(person)
-    return client.get(address).content.decode()
+    return " ".join(client.get(address).content.decode().split())
 
 
 def test_the_editor_names_every_field_with_the_rules_it_takes(world: World) -> None:
@@ -133,7 +133,7 @@ def test_the_editor_names_every_field_with_the_rules_it_takes(world: World) -> N
 def test_the_department_between_has_a_page_and_its_policy_holds_below(world: World) -> None:
     listed = page_of(world, "/policies")
     address = f"/policies/{world.department.scope_id}"
-    assert f'<a href="{address}">Department research</a>' in listed
+    assert f'href="{address}">Department research</a>' in listed
     client = world.client("administrator")
     text = "rules:\n  worker:\n    compute:\n      cpuMemoryRequest: {max: 2G}\n"
     assert client.post(address, {"text": text, "version": "0"}).status_code == 302
@@ -162,7 +162,9 @@ def test_what_a_policy_allows_that_was_closed_is_among_the_rules_that_hold(world
     )
     save(actor=world.actor("administrator"), scope=world.cluster.scope, text=text)
     page = page_of(world, f"/policies/{world.vision.scope_id}")
-    held = re.findall(r"<tr><td>([^<]+)</td><td>allowed</td><td>([^<]+)</td></tr>", page)
+    held = re.findall(
+        r"<tr>\s*<td>([^<]+)</td>\s*<td>allowed</td>\s*<td>([^<]+)</td>\s*</tr>", page
+    )
     assert sorted(set(held)) == [
         ("Host paths", "cluster this-machine"),
         ("IPC of the node", "cluster this-machine"),

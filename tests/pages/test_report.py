@@ -74,7 +74,7 @@ def test_the_report_says_what_was_used_by_whom_and_of_how_much(
     assert "CPU used 51 % of the requested cores" in text
     assert "Last to start worker-1 3 s after the first" in text
     assert re.search(r"node-1 1 1\.5 cores", text)
-    assert re.search(r"worker-0 node-0 0\.5 cores, 25 % of asked peak 0\.5 cores", text)
+    assert re.search(r"worker-0 node-0 0\.5 cores, 25 % of requested peak 0\.5 cores", text)
     assert "No pod used more than 10 % of the memory it requested." in text
     charts = re.findall(r'<svg viewBox="[^"]*" preserveAspectRatio="none" role="img"', page)
     assert len(charts) == 2
@@ -112,7 +112,7 @@ def test_tabs_and_the_overview_draw_the_same_figures(world: World, measured: Wor
     pods = client.get(f"/workloads/{measured.pk}/pods").content.decode()
     assert 'aria-label="CPU of worker-1, 1.5 cores at most"' in pods
     overview = words(client.get(f"/workloads/{measured.pk}").content.decode())
-    assert "CPU 2 cores on average of 4 cores asked for" in overview
+    assert "CPU 2 cores on average of 4 cores requested" in overview
 
 
 def test_figures_are_fresh_while_it_runs_and_silent_after(world: World) -> None:
@@ -141,7 +141,7 @@ def test_a_pod_that_was_killed_for_its_memory_is_held_against_what_it_asked_for(
         outcome="Failed", cause_code=MEMORY_LIMIT, cause_replica="worker-1"
     )
     Replica.objects.filter(attempt__workload=measured, index=1).update(peak_memory=980_000_000)
-    sentence = "worker-1 had used 980 MB, 98 % of the 1 GB that it asked for."
+    sentence = "worker-1 had used 980 MB, 98 % of the 1 GB that it requested."
     assert sentence in client_of(world).get(f"/workloads/{measured.pk}").content.decode()
 
 

@@ -93,7 +93,7 @@ def test_no_template_holds_inline_styles_or_scripts(path: Path) -> None:
     text = path.read_text("utf-8")
     assert not re.search(r"\sstyle\s*=|<style\b|\son[a-z]+\s*=\s*[\"']|javascript:", text)
     for tag in re.findall(r"<script\b[^>]*>", text):
-        assert "src=" in tag or 'type="application/json"' in tag
+        assert re.search(r'src=|type="(application/json|speculationrules)"', tag)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=_name)
