@@ -254,7 +254,7 @@ def test_f12_a_stream_that_is_refused_for_now_lets_everything_rest(code: int) ->
         assert 6 < client.rest_left <= 7
         assert client.list(PODS).status == 429
         with client.stream(PODS.path("vision", "gang-0", "log")) as (said, pieces):
-            assert (said, b"left alone" in b"".join(pieces)) == (429, True)
+            assert (said, b"rate limiting" in b"".join(pieces)) == (429, True)
         assert len(script.seen) == 1, "nothing is sent to it meanwhile"
 
 
