@@ -81,8 +81,8 @@ def test_a_step_that_is_told_nonsense_says_so_and_the_others_go_on(
     ("script", "name", "words", "fix"),
     [
         (Script(status=429, page=b"slow down"), "Identity", "rate limiting", "in a minute"),
-        (Script(status=500, page=b"oops"), "Identity", "answered 500: it is starting", "in a minute"),
-        (Script(status=503, page=HTML), "Identity", "answered 503: it is starting", "in a minute"),
+        (Script(status=500, page=b"oops"), "Identity", "500: it is starting", "in a minute"),
+        (Script(status=503, page=HTML), "Identity", "503: it is starting", "in a minute"),
         (Script(status=403, page=b"{}"), "Identity", "did not identify", "system:basic-user"),
         (Script(page=HTML), "Identity", "not as an API server of Kubernetes does", "address"),
         (Script(page=DEEP), "Identity", "not as an API server of Kubernetes does", "address"),
