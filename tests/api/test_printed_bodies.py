@@ -79,9 +79,7 @@ FINE_TUNING = """{
     },
     "storage": {
       "pvc": [{"name": "datasets", "path": "/data", "existingPvc": true, "claimName": "team-a-datasets", "readOnly": true}],
-      "git": [{"name": "code", "repository": (
-          "https://git.lab.local/ml/train.git"
-      ), "branch": "main", "path": "/workspace/src"}],
+      "git": [{"name": "code", "repository": "https://git.lab.local/ml/train.git", "branch": "main", "path": "/workspace/src"}],
       "emptyDirVolume": [{"name": "scratch", "path": "/scratch", "sizeLimit": "100Gi"}]
     },
     "nodePools": ["h200", "default"],

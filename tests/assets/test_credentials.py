@@ -145,7 +145,7 @@ def test_it_opens_nowhere_else_and_comes_to_the_newest_key(world: World) -> None
     call_command("keys", "add", stdout=out)
     call_command("keys", "rotate", stdout=out)
     call_command("keys", "retire", before, stdout=out)
-    assert "2 credentials are sealed anew" in out.getvalue()
+    assert "2 credentials were re-encrypted" in out.getvalue()
     one.refresh_from_db()
     assert key_of(one.sealed) != before
     assert store.data_of(one)["Password"] == CANARY

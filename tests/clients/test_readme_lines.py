@@ -38,7 +38,10 @@ def test_the_client_does_it_all(tmp_path: Path) -> None:
             line = ast.unparse(statement)
             for word, status in wanted.items():
                 if word in line and "made" in names:
-                    site.until(names["made"]["workloadId"], status)
+                    site.until(made := names["made"]["workloadId"], status)
+                    if word == "logs":
+                        log = f"workloads/{made}/logs"
+                        wait_for(lambda log=log: "ready" in str(site.get(log)), what="its lines")
             exec(compile(line, str(README), "exec"), names)  # it is ours, from the README
         assert [row["name"] for row in names["listed"]] == ["by-client"]
         assert "ready" in str(names["logs"])

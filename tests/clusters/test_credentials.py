@@ -110,7 +110,7 @@ def test_keys_are_turned_over_by_commands(db: None) -> None:
     progress = sealed.reseal()
     assert [next(progress), next(progress)] == [1, 2]
     del progress
-    assert "3 credentials are sealed anew" in keys("rotate")
+    assert "3 credentials were re-encrypted" in keys("rotate")
     assert sealed.counts() == {new: 5}
     keys("retire", old)
     assert old not in keys("list")
@@ -248,6 +248,6 @@ def test_the_doctor_looks_at_the_keys(db: None, own_keys: Path) -> None:
     own_keys.unlink()
     [(grade, says)] = said()
     assert grade == "error"
-    assert "is not there" in says
+    assert "is missing" in says
     KeyFile(own_keys).add()
     assert said() == [("error", "1 of 1 credentials are sealed with a key that is gone.")]

@@ -232,7 +232,7 @@ def test_sixteen_steps_make_a_training(lab: Lab) -> None:
     row.get_by_label("Node port, port 1", exact=True).fill(str(port))
 
     shared = card(page, "Compute resource", "small-fraction")  # 10
-    expect(shared).to_contain_text("kube-scheduler gives out whole GPUs")
+    expect(shared).to_contain_text("kube-scheduler assigns whole GPUs")
     expect(shared.get_by_role("radio")).to_be_disabled()
     page.get_by_role("button", name="New compute resource").click()
     dialog = page.get_by_role("dialog")

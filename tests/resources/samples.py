@@ -145,7 +145,7 @@ SAMPLES: dict[str, Sample] = {
         },
         body=lambda world, name: {"name": name, "table": "projects", "query": "q=vis"},
         edit={"name": "renamed"},
-        body_edit={"name": "renamed"},
+        body_edit={"query": "q=vision"},
         bad=(
             ("name", ""),
             ("name", "x" * 61),

@@ -34,7 +34,7 @@ def conclude(
 ) -> None:
     """End the current attempt for good and start what follows, in the caller's transaction.
 
-    ``is_moved``: it failed because its cluster took its place away. The caller holds the
+    ``is_preempted``: it failed because its cluster took its place away. The caller holds the
     workload's row and settles it afterwards.
     """
     attempt.outcome = outcome

@@ -16,7 +16,7 @@ AREAS: Mapping[str, Area] = MappingProxyType(
     {
         "workloads": Area(
             "Workloads",
-            ("workloads", "workload-categories", "workload-priorities", "workload-types"),
+            ("views", "workloads", "workload-categories", "workload-priorities", "workload-types"),
         ),
         "assets": Area(
             "Assets",

@@ -23,7 +23,7 @@ LOGIN_REFUSED = "login-refused"
 def rest(cluster_id: UUID, seconds: float) -> None:
     """Leave the cluster alone for so long from now on, unless it rests for longer already."""
     until = db_now() + timedelta(seconds=seconds)
-    rows = Cluster.objects.filter(Q(backoff_until=None) | Q(rests_until__lt=until), pk=cluster_id)
+    rows = Cluster.objects.filter(Q(backoff_until=None) | Q(backoff_until__lt=until), pk=cluster_id)
     rows.update(backoff_until=until)
 
 
@@ -42,7 +42,7 @@ def heard(cluster: Cluster) -> bool:
     was_lost = Cluster.objects.filter(pk=cluster.pk, failures__gt=0)
     # A rest for which the cluster asked stays: it is no sign that it is away.
     is_for_silence = Q(
-        failures__gte=MOST_FAILURES, rests_until__lte=now + timedelta(seconds=PAUSE_SECONDS)
+        failures__gte=MOST_FAILURES, backoff_until__lte=now + timedelta(seconds=PAUSE_SECONDS)
     )
     rests = Case(When(is_for_silence, then=None), default=F("backoff_until"))
     return bool(was_lost.update(failures=0, backoff_until=rests))

@@ -64,6 +64,9 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "spec": _TRAINING,
             }
         },
+        "createSavedView": {
+            "For oneself": {"name": "Failed", "table": "workloads", "query": "status=failed"}
+        },
         "createEnvironment": {"An image": _asset("training", image=IMAGE)},
         "createCompute": {"Two cores": _asset("two-cores", cpuCoreRequest=2)},
         "createPvc": {

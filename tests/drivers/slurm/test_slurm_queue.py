@@ -41,7 +41,7 @@ def test_the_place_in_the_queue_is_slurms_own(full: Lab, tmp_path: Path) -> None
         assert found.state is ObservedState.PENDING
         return found.reason
 
-    wait_for(lambda: "number 2" in reason() and "expects" in reason(), seconds=20)
+    wait_for(lambda: "Number 2" in reason() and "expects" in reason(), seconds=20)
 
 
 def test_what_slurm_prints_is_read_into_words() -> None:
@@ -53,7 +53,7 @@ def test_what_slurm_prints_is_read_into_words() -> None:
     (job,) = seen.jobs["w-1", 1]
     assert (job.place, job.expected) == (3, datetime(2026, 1, 1, 10, 21, 40, tzinfo=UTC))
     said = observe(attempt(job.ref, seen)).reason
-    assert "number 3" in said
+    assert "Number 3" in said
     assert "10:25 UTC on 1 January" in said
 
 

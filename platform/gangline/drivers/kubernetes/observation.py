@@ -73,7 +73,7 @@ def _ended(job: Job, plain: Observation, pods: Sequence[Pod], living: Sequence[P
     why = _failure(job, plain) if failed else ""
     if living:
         reason = why or "Finished; the other pods are stopping."
-        is_preempted = failed and _is_moved(plain.first_failure, pods)
+        is_preempted = failed and _is_preempted(plain.first_failure, pods)
         return replace(
             plain, state=ObservedState.TERMINATING, reason=reason, is_preempted=is_preempted
         )
@@ -85,7 +85,7 @@ def _ended(job: Job, plain: Observation, pods: Sequence[Pod], living: Sequence[P
         reason=why,
         replicas=_settled(plain.replicas, words),
         ended_at=_ended_at(job, plain.replicas),
-        is_preempted=failed and _is_moved(plain.first_failure, pods),
+        is_preempted=failed and _is_preempted(plain.first_failure, pods),
     )
 
 
@@ -217,7 +217,7 @@ def _first_failure(seen: Sequence[ReplicaObservation]) -> str:
     return first.name
 
 
-def _is_moved(first_failure: str, pods: Sequence[Pod]) -> bool:
+def _is_preempted(first_failure: str, pods: Sequence[Pod]) -> bool:
     """Whether the cause is a pod that the cluster took away; the others follow from it."""
     return any(pod.disrupted and pod.replica == first_failure for pod in pods)
 
