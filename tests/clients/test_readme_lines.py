@@ -2,11 +2,12 @@
 
 import ast
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gangline.lib.paths import RESOURCES
-from tests.support.installation import embedded
+from tests.support.installation import Installation, embedded
 from tests.support.waiting import wait_for
 
 README = RESOURCES / "README.md"
@@ -18,6 +19,10 @@ _KEY = (
     "key = make('access_key', user=User.objects.get(username='administrator'), name='tests');"
     "print(key.pk, key.secret)"
 )
+
+
+def _says_ready(site: Installation, workload: str) -> bool:
+    return "ready" in str(site.get(f"workloads/{workload}/logs"))
 
 
 def test_the_client_does_it_all(tmp_path: Path) -> None:
@@ -40,8 +45,7 @@ def test_the_client_does_it_all(tmp_path: Path) -> None:
                 if word in line and "made" in names:
                     site.until(made := names["made"]["workloadId"], status)
                     if word == "logs":
-                        log = f"workloads/{made}/logs"
-                        wait_for(lambda log=log: "ready" in str(site.get(log)), what="its lines")
+                        wait_for(partial(_says_ready, site, made), what="its lines")
             exec(compile(line, str(README), "exec"), names)  # it is ours, from the README
         assert [row["name"] for row in names["listed"]] == ["by-client"]
         assert "ready" in str(names["logs"])
