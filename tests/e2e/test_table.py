@@ -106,6 +106,7 @@ def test_the_address_is_the_state(window: Windows, page: Page) -> None:
     search.press_sequentially("w-1", delay=400)
     page.wait_for_url(re.compile("q=w-1"))
     expect(search).to_be_focused()
+    expect(page.locator("tbody a.name")).to_have_count(10)  # drawn anew under a click, it is lost
     page.get_by_role("link", name="Workload", exact=True).click()
     page.wait_for_url(re.compile("sort=name"))
     found = names(page)
