@@ -1,7 +1,6 @@
 """Ticker and watchers as the embedded product runs them: in threads, woken by the bell."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -88,7 +87,7 @@ def test_a_submission_runs_and_ends_without_anybody_asking(shared_engine: Engine
     assert_world(shared_engine.truth, [lives, ends])
 
 
-def test_a_stop_committed_during_a_look_is_acted_on_within_a_second(
+def test_a_stop_committed_during_a_look_is_acted_on_at_once(
     shared_engine: Engine,
 ) -> None:
     """R11a: the pass that looked before the stop must not put the row to sleep."""
@@ -102,9 +101,8 @@ def test_a_stop_committed_during_a_look_is_acted_on_within_a_second(
         assert gate.looked.wait(5), "the ticker looks once a second"
         intents.stop(workload_id=workload.pk, by="researcher")
         gate.open.set()
-        opened = time.time()
+        # Put to sleep, it would be looked at again in five minutes.
         wait_for(lambda: shared_engine.truth.effects("suspend"), seconds=5)
-        assert shared_engine.truth.effects("suspend")[0].at - opened < 1
         wait_for(_is(workload, "Stopped"), seconds=5)
 
 
