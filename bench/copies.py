@@ -87,6 +87,12 @@ def _constraints(model: Any) -> Iterator[list[Any]]:
             yield [model._meta.get_field(name) for name in fields]
 
 
+def _told_apart_by(fields: list[Any]) -> list[str]:
+    """Of a constraint, what people choose freely: its names, if it has any."""
+    names = [field.name for field in fields]
+    return [name for name in names if "name" in name] or names
+
+
 def _fixed(model: Any) -> set[str]:
     """Fields of which the database allows certain values only."""
     constraints = model._meta.concrete_model._meta.constraints
@@ -115,8 +121,8 @@ def _copied(originals: Iterable[Any], number: int, free: dict[Any, Iterator[Any]
     new = {(type(one), one.pk): next(free[type(one)]) for one in rows}
     for one in rows:
         model = type(one)
-        named = {field.name for fields in _constraints(model) for field in fields} | {"name"}
-        named -= _fixed(model)
+        named = {name for fields in _constraints(model) for name in _told_apart_by(fields)}
+        named = (named | {"name"}) - _fixed(model)
         values: dict[str, Any] = {}
         for field in model._meta.concrete_fields:
             value = getattr(one, field.attname)

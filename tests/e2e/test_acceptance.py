@@ -119,10 +119,12 @@ def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
     sharing.select_option("memory")
     expect(portion).not_to_be_visible()
     page.locator(f'{COMPUTE}gpuMemoryRequest"]').fill("500")
-    for fold in page.locator("details:not([open]) > summary").all():
-        fold.click()
-    page.get_by_role("button", name="Add tool").click()
-    page.get_by_label("External port, tool 1").fill("29999")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    ports = page.get_by_test_id("f-worker.ports")
+    page.get_by_role("button", name="Add port").click()
+    ports.get_by_label("Custom node port, port 1").check()
+    node_port = ports.get_by_label("Node port, port 1", exact=True)
+    node_port.fill("29999")
     for path, texts in LIMITS.items():
         for text in texts:
             page.locator(f'[name="worker.{path}"]').fill(text)
@@ -135,12 +137,11 @@ def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
         body["spec"] |= {path: int(texts[-1])}
         answer = api.post("workloads/distributed", body)
         expect(said).to_contain_text(answer.json()["problems"][0]["message"])
-    port = page.get_by_test_id("f-worker.ports")
-    expect(port).to_contain_text("30000")
-    expect(port).to_contain_text("32767")
+    expect(ports).to_contain_text("30000")
+    expect(ports).to_contain_text("32767")
     for path in LIMITS:
         page.locator(f'[name="worker.{path}"]').fill("2")
-    page.get_by_label("External port, tool 1").fill("30001")
+    node_port.fill("30001")
     press(page, "Continue to master", "master")
     page.get_by_role("button", name="Workers").first.click()
     page.wait_for_url("**/workers*")

@@ -71,6 +71,14 @@ def test_a_view_goes_only_to_a_project_that_one_sees(world: World) -> None:
     assert (alone.status_code, alone.json()["projectId"]) == (200, None)
 
 
+def test_a_view_of_a_table_that_is_no_longer_there_is_not_listed(world: World) -> None:
+    view = make("saved_view", owner=world.people[OWNER], table="projects", name="kestrel")
+    SavedView.objects.update(table="gone")
+    page = world.client(OWNER)
+    assert [page.get(url).status_code for url in ("/views", f"/views/{view.pk}")] == [200, 404]
+    assert api(world, OWNER, "GET").json()["views"] == []
+
+
 def test_a_view_keeps_what_its_table_shows(world: World) -> None:
     kept = "q=a&sort=-status&status=Failed&project=vision,nlp"
     body = {"name": "bad ones", "table": "workloads", "query": kept}

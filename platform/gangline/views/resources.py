@@ -63,10 +63,12 @@ class SavedViews(Resource[SavedView]):
     )
 
     def visible(self, user: User) -> QuerySet[SavedView]:
-        """One's own, those for everyone and those of projects that one sees."""
+        """One's own, those for everyone and those of projects that one sees; of tables that are
+        there: one of a table that an upgrade took away has no page.
+        """
         scopes = visible_scopes(user, Permission.PROJECT_VIEW)
         shared = Q(shared=SharedWith.EVERYONE) | Q(shared=SharedWith.PROJECT, scope__in=scopes)
-        return SavedView.objects.filter(Q(owner=user) | shared)
+        return SavedView.objects.filter(Q(owner=user) | shared, table__in=saved.names())
 
     def permits(self, user: User, verb: str, obj: SavedView, scope: Scope) -> bool:
         if verb == "view":
