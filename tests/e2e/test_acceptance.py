@@ -122,6 +122,7 @@ def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     ports = page.get_by_test_id("f-worker.ports")
     page.get_by_role("button", name="Add port").click()
+    ports.get_by_label("Port of the program, port 1").fill("6006")
     ports.get_by_label("Custom node port, port 1").check()
     node_port = ports.get_by_label("Node port, port 1", exact=True)
     node_port.fill("29999")
@@ -129,6 +130,7 @@ def test_acf11_acf12_what_a_choice_hides_and_what_is_out_of_bounds(
         for text in texts:
             page.locator(f'[name="worker.{path}"]').fill(text)
     page.get_by_role("button", name="Continue to master").click()
+    expect(page.get_by_test_id("problem-summary")).to_be_visible()
     assert len(problems(page)) == 4
     api = ApiClient(world, "researcher-vision")
     for path, texts in LIMITS.items():
