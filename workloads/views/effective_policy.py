@@ -31,6 +31,7 @@ from gangline.spec_forms.limits import TraceLine, explain, is_limited
 from gangline.spec_forms.words import in_words
 from workloads.models import Workload
 from workloads.services import bodies
+from workloads.wizard.choices import as_uuid
 
 MOST_WORKLOADS = 20
 _ORDER = {str(kind): place for place, kind in enumerate(EDITABLE)}
@@ -179,8 +180,8 @@ def _verdict(
     user: User, scope: Scope, policy: EffectivePolicy, posted: Mapping[str, Any]
 ) -> Verdict:
     """What is said of the workload that was chosen, or else of the text."""
-    wanted = str(posted.get("workload", ""))
-    workload = next((w for w in _workloads(user, scope) if str(w.pk) == wanted), None)
+    wanted = as_uuid(str(posted.get("workload", "")))
+    workload = _workloads(user, scope).filter(pk=wanted).first() if wanted else None
     if workload is not None:
         asked = Request(
             framework=workload.framework,

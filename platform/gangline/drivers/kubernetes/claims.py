@@ -145,11 +145,7 @@ def there(client: Client, namespace: str) -> Sequence[str] | Unknown:
     if not answer.ok:
         return Unknown(errors.reading(answer))
     listed = (one["metadata"] for one in answer.body.get("items") or ())
-    return sorted(one["name"] for one in listed if not _is_ours(one.get("labels") or {}))
-
-
-def _is_ours(marks: Mapping[str, str]) -> bool:
-    return labels.INSTALL in marks
+    return sorted(one["name"] for one in listed if labels.INSTALL not in (one.get("labels") or {}))
 
 
 def _is_of_workload(claim: Claim, ref: AttemptRef) -> bool:
