@@ -13,6 +13,7 @@ from gangline.access.grants import can, held_everywhere
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.expressions import Unindexed
+from gangline.lib.texts import as_uuid
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.spec.frameworks import FRAMEWORKS
@@ -149,7 +150,7 @@ def by_owner(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
 
 
 def by_cluster(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
-    return In(Unindexed(F("cluster_id")), list(_uuids(values)))
+    return In(Unindexed(F("cluster_id")), list(filter(None, map(as_uuid, values))))
 
 
 def by_label(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
@@ -190,11 +191,3 @@ def status_words(values: Iterable[str]) -> Iterator[str]:
         slug = status.word.lower().replace(" ", "-")
         if status.word in wanted or status.pill in wanted or (slug not in PILLS and slug in wanted):
             yield status.word
-
-
-def _uuids(values: Iterable[str]) -> Iterator[UUID]:
-    for value in values:
-        try:
-            yield UUID(value)
-        except ValueError:
-            continue

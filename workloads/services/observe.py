@@ -14,7 +14,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.drivers.base import Observation, ObservedState
 from gangline.lib.sentences import sentence
-from gangline.lib.texts import printable
+from gangline.lib.texts import as_uuid, printable
 from workloads import wakeup
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import events, facts, reasons, retries, status
@@ -107,7 +107,7 @@ def _parts(
 def _store(observations: Sequence[Stamped], *, wakes: bool) -> Stored:
     now = db_now()
     stored = Stored()
-    found = (workload_id(stamped.observation.workload) for stamped in observations)
+    found = (as_uuid(stamped.observation.workload) for stamped in observations)
     ids = {key for key in found if key is not None}
     workloads = {
         workload.pk: workload
@@ -121,7 +121,7 @@ def _store(observations: Sequence[Stamped], *, wakes: bool) -> Stored:
     touched: dict[UUID, Workload] = {}
     for stamped in sorted(observations, key=lambda s: s.read_started_at):
         seen = stamped.observation
-        key = workload_id(seen.workload)
+        key = as_uuid(seen.workload)
         attempt = attempts.get((key, seen.attempt)) if key else None
         if key is None or attempt is None:
             continue
@@ -145,7 +145,7 @@ def _attempts(
     """The attempts that were observed, without what takes long to read and is not needed here."""
     # A label may hold any number; one that no column can hold would fail the whole batch.
     numbers = {s.observation.attempt for s in observations if 0 < s.observation.attempt <= MOST}
-    wanted = {(workload_id(s.observation.workload), s.observation.attempt) for s in observations}
+    wanted = {(as_uuid(s.observation.workload), s.observation.attempt) for s in observations}
     rows = Attempt.objects.filter(workload__in=workloads, no__in=numbers)
     found = rows.defer("effective", "rendered")
     return {(a.workload_id, a.no): a for a in found if (a.workload_id, a.no) in wanted}
@@ -395,11 +395,3 @@ class _Step:
         else:
             self.attempt.outcome = outcome
             self.attempt.save()
-
-
-def workload_id(text: str) -> UUID | None:
-    """The id that a cluster's label holds; None when it is not an id of ours."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -35,9 +35,9 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.drivers.kind import Unconnectable
+from gangline.lib.texts import as_uuid
 from workloads import refs
 from workloads.models import Attempt, Workload
-from workloads.services.observe import workload_id
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ def _without_row(owned: Iterable[OwnedObject]) -> list[OwnedObject]:
     Also copies, which only have the labels of a living one.
     """
     found = list(owned)
-    ids = {key for one in found if (key := workload_id(one.ref.workload)) is not None}
+    ids = {key for one in found if (key := as_uuid(one.ref.workload)) is not None}
     asked, live = sorted(ids), dict[UUID, dict[int, str]]()
     for start in range(0, len(asked), 500):
         rows = Attempt.objects.filter(
@@ -149,7 +149,7 @@ def _without_row(owned: Iterable[OwnedObject]) -> list[OwnedObject]:
 
 
 def _is_held(one: OwnedObject, live: Mapping[UUID, Mapping[int, str]]) -> bool:
-    key = workload_id(one.ref.workload)
+    key = as_uuid(one.ref.workload)
     if key is None or key not in live:
         return False
     # Until it was seen for the first time, its uid is unknown.
@@ -203,7 +203,7 @@ def _values(one: OwnedObject, why: str) -> dict[str, Any]:
 
 def _reasons(stray: Sequence[OwnedObject]) -> dict[str, str]:
     """Why they are here, by workload."""
-    ids = {key for one in stray if (key := workload_id(one.ref.workload)) is not None}
+    ids = {key for one in stray if (key := as_uuid(one.ref.workload)) is not None}
     rows = Workload.objects.filter(pk__in=ids).values_list("pk", "name", "deleted_at")
     return {
         str(key): "Its workload was deleted."

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from gangline.access.actor import Actor, actor_of
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.lib.texts import as_uuid
 from gangline.lib.urls import parts_of
 from gangline.organization.selectors import visible_projects
 from gangline.settings.catalogue import DELETED_DAYS
@@ -153,7 +154,7 @@ def act_on_checked(request: HttpRequest) -> HttpResponse:
     back = back_from(request, reverse("workload-list"))
     action = request.POST.get("action", "")
     verb = VERBS.get(action)
-    ids = [part for part in request.POST.getlist("id")[:MAX_BULK] if _is_uuid(part)]
+    ids = [part for part in request.POST.getlist("id")[:MAX_BULK] if as_uuid(part)]
     if verb is None or not ids:
         messages.info(request, "Select workloads first.")
         return redirect(back)
@@ -290,11 +291,3 @@ def _referring_page(request: HttpRequest) -> str:
     if page.netloc != request.get_host() or page.path == request.path:
         return ""
     return f"{page.path}?{page.query}" if page.query else page.path
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -17,6 +17,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.forms.fields import dom_id
 from gangline.lib import yaml_text
+from gangline.lib.texts import as_uuid
 from gangline.policies.effective import SYSTEM, EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.selectors import effective_for, layers
@@ -31,7 +32,6 @@ from gangline.spec_forms.limits import TraceLine, explain, is_limited
 from gangline.spec_forms.words import in_words
 from workloads.models import Workload
 from workloads.services import bodies
-from workloads.wizard.choices import as_uuid
 
 MOST_WORKLOADS = 20
 _ORDER = {str(kind): place for place, kind in enumerate(EDITABLE)}

@@ -21,6 +21,7 @@ from gangline.drivers.facts import Health
 from gangline.drivers.kind import Unconnectable
 from gangline.drivers.observation_queue import Looker
 from gangline.lib.fail_points import fail_point
+from gangline.lib.texts import as_uuid
 from workloads import refs, wakeup
 from workloads.models import Attempt
 from workloads.services import observe
@@ -274,7 +275,7 @@ def _follow_up(cluster: Cluster, health: Health, asked_at: datetime) -> None:
 def _unfinished(owned: Sequence[AttemptRef]) -> list[AttemptRef]:
     """Those with an attempt of ours that has not ended, completed from the rows."""
     wanted = {(ref.workload, ref.attempt) for ref in owned}
-    ids = {observe.workload_id(ref.workload) for ref in owned} - {None}
+    ids = {as_uuid(ref.workload) for ref in owned} - {None}
     rows = (
         Attempt.objects.filter(workload__in=ids, outcome="")
         .select_related("workload", "workload__project")

@@ -1,7 +1,6 @@
 """What Set-up offers: clusters, projects, frameworks, configurations, templates; with reasons."""
 
 import re
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -173,11 +172,3 @@ class Choices:
     @property
     def name(self) -> str:
         return self.state.text(NAME)
-
-
-def as_uuid(text: str) -> uuid.UUID | None:
-    """The UUID that ``text`` is, or None."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

@@ -16,6 +16,7 @@ from gangline.drivers.base import NO_FACTS, Driver
 from gangline.drivers.facts import Choice, FieldNote
 from gangline.drivers.kind import Unconnectable
 from gangline.forms.fields import Offer
+from gangline.lib.texts import as_uuid
 from gangline.policies.document import fields_of
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, inherited_values, resolve
@@ -34,7 +35,7 @@ from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.services.admission import Standing
 from workloads.wizard.body import body_of
-from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.choices import Choices
 from workloads.wizard.credentials import Choosable
 from workloads.wizard.galleries import DATA, Galleries, with_typed
 from workloads.wizard.last_dry_run import LastDryRun, last_dry_run

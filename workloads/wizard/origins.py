@@ -13,13 +13,14 @@ from assets.selectors.templates import usable_templates
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
+from gangline.lib.texts import as_uuid
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 from gangline.resources.registry import get
 from gangline.spec.problems import Role
 from workloads.models import Workload
 from workloads.services.names import free_name
-from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.choices import Choices
 from workloads.wizard.galleries import PARTS
 from workloads.wizard.prefill import copy_of, with_template
 from workloads.wizard.state import CLUSTER, FRAMEWORK, NAME, PROJECT, DraftState

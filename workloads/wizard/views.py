@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from gangline.access.actor import Actor, actor_of
 from gangline.access.refusals import NotAllowed, NotVisible
-from gangline.lib.texts import whole
+from gangline.lib.texts import as_uuid, whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
 from gangline.spec_forms.form_actions import CONTINUE, FormAction
 from gangline.web.confirm import Question, ask
@@ -34,7 +34,6 @@ from workloads.wizard import (
     origins,
 )
 from workloads.wizard.answers import SeeOther
-from workloads.wizard.choices import as_uuid
 from workloads.wizard.context import WizardContext
 from workloads.wizard.drafts import AlreadySubmitted, CannotBeStored, ChangedElsewhere, Page
 from workloads.wizard.galleries import NEW, SHOW

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from unicodedata import category
+from uuid import UUID
 
 _MOST_DIGITS = 15
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -13,6 +14,14 @@ def whole(text: str) -> int | None:
     """The whole number that ``text`` is: ASCII digits and no more than a database holds."""
     is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) if is_number else None
+
+
+def as_uuid(text: str) -> UUID | None:
+    """The UUID that ``text`` is, or None."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def moment(text: str, *, zoned: bool = False) -> datetime:
